@@ -1,0 +1,26 @@
+// Ends a process when this one ends, however this one ends. Knows only a process id.
+import { spawn } from 'node:child_process';
+
+/**
+ * Sends SIGTERM to `pid` once this process is gone: after a normal end, an uncaught error, or a signal that nobody
+ * could handle. A server left behind would hold its port and its database file.
+ * @returns how to let go. Let go as soon as `pid` has ended: its number may be given to another process.
+ */
+export function leash(pid: number): () => void {
+  if (process.platform === 'win32') {
+    const onExit = (): void => void process.kill(pid);
+    process.once('exit', onExit);
+    return () => void process.off('exit', onExit);
+  }
+  // The shell waits for a line that never comes; this process's end closes the pipe, and that is the sign. The letter
+  // written by `letGo` makes it end quietly.
+  const holder = spawn('/bin/sh', ['-c', 'read -r word; [ "$word" = free ] || kill "$1" 2>/dev/null', 'sh', `${pid}`], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  holder.on('error', () => {}); // no shell: the process is not held, and ends by `stop` all the same
+  holder.stdin.on('error', () => {});
+  holder.unref();
+  if ('unref' in holder.stdin && typeof holder.stdin.unref === 'function') holder.stdin.unref();
+  return () => holder.stdin.end('free\n');
+}
