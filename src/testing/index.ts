@@ -1,4 +1,5 @@
 /** The entry `everlap/testing`: what tests of agents need. Never imported by anything that runs in production. */
+export { DEMO_TASK, demoScript } from './demo-script.js';
 export { gate, type Gate, type Wait } from './gate.js';
 export { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from './scripted-model.js';
 export type { Script, Scripts, StepMaker } from './script.js';
