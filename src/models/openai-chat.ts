@@ -1,0 +1,94 @@
+/**
+ * Chat completions of OpenAI and of everything that imitates it. The `openai` client is the transport, without its
+ * retries; replies are assembled here from the raw body, since the client's own readers lose what field work needs.
+ */
+import type { AssistantMessage, Message } from '../conversation/message.js';
+import { answerOf } from './answer.js';
+import { chatTarget, type ChatTarget, type ChatTargetOptions } from './chat-target.js';
+import { readErrorBody } from './error-words.js';
+import { type Failure, failureOfReply } from './failure-class.js';
+import { ModelFailure, type ModelAnswer, type ModelProvider, type ModelRequest } from './provider.js';
+import { readReply } from './read-reply.js';
+import { learn } from './refusal-lesson.js';
+import { postChat } from './post-chat.js';
+import { type Traits, traitsFor } from './traits.js';
+import { requestBody } from './wire.js';
+
+export interface OpenAiChatOptions extends ChatTargetOptions {
+  /** What this server takes and refuses, where Everlap's own knowledge of it is wrong. */
+  readonly traits?: Partial<Traits>;
+  /** Instead of Node's: e.g. one with a proxy, or without Node's limit of five minutes until the first byte. */
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+/** Each lesson is another change of the request; no server needs more than a few. */
+const MAX_LESSONS = 8;
+/** A server that has told its finish reason is waited for this long, for its usage figures. */
+const LINGER_MS = 5_000;
+
+/**
+ * A provider for any base URL. Without options it reads `OPENAI_API_KEY` and `OPENAI_BASE_URL` from the environment,
+ * anew for each request. What it learns from a server's refusals it remembers as long as it lives.
+ */
+export function openaiChat(options: OpenAiChatOptions = {}): ModelProvider {
+  const learned = new Map<string, Traits>();
+
+  return {
+    name: 'openai',
+    async answer(request: ModelRequest): Promise<ModelAnswer> {
+      request.signal.throwIfAborted();
+      const target = orThrow(chatTarget(options, process.env, request.model));
+      const place = `${target.baseUrl} ${request.model}`;
+      for (let lessons = 0; ; lessons += 1) {
+        const traits = learned.get(place) ?? traitsFor(target.baseUrl, request.model, options.traits);
+        const body = requestBody(request, traits);
+        const posted = await postChat(target, body, request.signal, options.fetch);
+        if ('sentence' in posted) throw asError(posted);
+        if ('status' in posted) {
+          const better = learn(traits, posted.status, readErrorBody(posted.body), body);
+          if (!better || lessons === MAX_LESSONS) throw asError(failureOfReply(posted, contextOf(target)));
+          learned.set(place, better);
+          continue;
+        }
+        const { signal, onEvent } = request;
+        const reply = await readReply(posted.stream, { signal, onEvent, lingerMs: LINGER_MS });
+        const { message, usage, finish } = orThrow(answerOf(reply, contextOf(target)));
+        return { message: withUniqueIds(message, request.messages), usage, finish };
+      }
+    },
+  };
+}
+
+function contextOf({ context }: ChatTarget) {
+  return { ...context, nowMs: Date.now() };
+}
+
+function orThrow<T extends object>(value: T | Failure): T {
+  if ('sentence' in value) throw asError(value);
+  return value;
+}
+
+function asError({ failureClass, sentence, status, retryAfterMs }: Failure): ModelFailure {
+  return new ModelFailure(failureClass, sentence, {
+    ...(status !== undefined && { status }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
+}
+
+/**
+ * Ids that the server left out, or that the conversation has already, are made up from the place of the call: the
+ * same answer to the same conversation gets the same ids.
+ */
+export function withUniqueIds(message: AssistantMessage, before: readonly Message[]): AssistantMessage {
+  if (!message.toolCalls) return message;
+  const taken = new Set(before.flatMap((m) => (m.role === 'assistant' ? (m.toolCalls ?? []) : [])).map((c) => c.id));
+  const toolCalls = message.toolCalls.map((call, index) => {
+    let id = call.id;
+    for (let n = 1; id.trim() === '' || taken.has(id); n += 1) {
+      id = `call_${before.length}_${index}${n === 1 ? '' : `_${n}`}`;
+    }
+    taken.add(id);
+    return { ...call, id };
+  });
+  return { ...message, toolCalls };
+}
