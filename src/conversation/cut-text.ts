@@ -16,6 +16,13 @@ export function cut(text: string, max: number): string {
   return text.length <= max ? text : text.slice(0, boundary(text, Math.max(0, Math.floor(max))));
 }
 
+/** The last characters of `text`, at most `max`. */
+export function cutFront(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const start = text.length - Math.max(0, Math.floor(max) || 0);
+  return text.slice(boundary(text, start) === start ? start : start + 1);
+}
+
 /** At most `maxChars` of `text`, a marker at the end included that says how many characters are missing. */
 export function cutText(text: string, maxChars: number): string {
   return shorten(text, maxChars, 1);
@@ -31,9 +38,7 @@ function shorten(text: string, maxChars: number, headShare: number): string {
   const room = Math.floor(maxChars) - marker(text.length).length;
   if (!(room >= 1)) return cut(text, maxChars);
   const headEnd = boundary(text, Math.ceil(room * headShare));
-  // Rounded towards the end: a pair is left out whole.
-  const tailStart = text.length - (room - Math.ceil(room * headShare));
-  const tail = text.slice(boundary(text, tailStart) === tailStart ? tailStart : tailStart + 1);
+  const tail = cutFront(text, room - Math.ceil(room * headShare));
   return text.slice(0, headEnd) + marker(text.length - headEnd - tail.length) + tail;
 }
 

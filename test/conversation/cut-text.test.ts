@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cut, cutText, headAndTail, wellFormed } from '../../src/conversation/cut-text.js';
+import { cut, cutFront, cutText, headAndTail, wellFormed } from '../../src/conversation/cut-text.js';
 
 /** Well-formed text with many surrogate pairs. */
 const text = fc.string({ unit: fc.constantFrom('a', 'é', '\n', '😀', '👩‍🚀', '語'), maxLength: 300 });
@@ -9,13 +9,14 @@ const isWellFormed = (value: string) => !/\p{Cs}/u.test(value);
 test('a cut keeps whole characters and never more than asked', () => {
   fc.assert(
     fc.property(text, fc.integer({ min: 0, max: 400 }), (whole, max) => {
-      for (const shorten of [cut, cutText, headAndTail]) {
+      for (const shorten of [cut, cutFront, cutText, headAndTail]) {
         const short = shorten(whole, max);
         expect(short.length).toBeLessThanOrEqual(max);
         expect(isWellFormed(short)).toBe(true);
         if (whole.length <= max) expect(short).toBe(whole);
       }
       expect(whole.startsWith(cut(whole, max))).toBe(true);
+      expect(whole.endsWith(cutFront(whole, max))).toBe(true);
       expect(cut(whole, max).length).toBeGreaterThanOrEqual(Math.min(whole.length, max) - 1);
     }),
   );
@@ -43,7 +44,7 @@ test('head and tail are both kept, the head more', () => {
   expect(short.endsWith('t'.repeat(300))).toBe(true);
 });
 
-test.each([cut, cutText, headAndTail])('odd limits give little, never an error (%o)', (shorten) => {
+test.each([cut, cutFront, cutText, headAndTail])('odd limits give little, never an error (%o)', (shorten) => {
   for (const max of [-1, 0, 0.5, Number.NaN]) expect(shorten('😀😀', max)).toBe('');
   expect(shorten('😀😀', 3.9)).toBe('😀');
   expect(shorten('😀😀', Number.POSITIVE_INFINITY)).toBe('😀😀');
