@@ -19,6 +19,7 @@ const WINDOWS: readonly (readonly [RegExp, number])[] = [
   [/^gpt-oss/, 131_072],
   [/^claude/, 200_000],
   [/^gemini/, 1_048_576],
+  [/^deepseek-(chat|reasoner|flash|v[4-9])/, 1_000_000],
   [/^deepseek/, 128_000],
   [/^grok-4-fast|^grok-4\.1-fast/, 2_000_000],
   [/^grok-4/, 256_000],

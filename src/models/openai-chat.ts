@@ -37,26 +37,37 @@ export function openaiChat(options: OpenAiChatOptions = {}): ModelProvider {
     name: 'openai',
     async answer(request: ModelRequest): Promise<ModelAnswer> {
       request.signal.throwIfAborted();
-      const target = orThrow(chatTarget(options, process.env, request.model));
-      const place = `${target.baseUrl} ${request.model}`;
-      for (let lessons = 0; ; lessons += 1) {
-        const traits = learned.get(place) ?? traitsFor(target.baseUrl, request.model, options.traits);
-        const body = requestBody(request, traits);
-        const posted = await postChat(target, body, request.signal, options.fetch);
-        if ('sentence' in posted) throw asError(posted);
-        if ('status' in posted) {
-          const better = learn(traits, posted.status, readErrorBody(posted.body), body);
-          if (!better || lessons === MAX_LESSONS) throw asError(failureOfReply(posted, contextOf(target)));
-          learned.set(place, better);
-          continue;
-        }
-        const { signal, onEvent } = request;
-        const reply = await readReply(posted.stream, { signal, onEvent, lingerMs: LINGER_MS });
-        const { message, usage, finish } = orThrow(answerOf(reply, contextOf(target)));
-        return { message: withUniqueIds(message, request.messages), usage, finish };
+      // The client never takes its listener off a signal, and a caller's signal may outlive many requests.
+      const own = new AbortController();
+      const abort = (): void => own.abort(request.signal.reason);
+      request.signal.addEventListener('abort', abort, { once: true });
+      try {
+        return await ask({ ...request, signal: own.signal });
+      } finally {
+        request.signal.removeEventListener('abort', abort);
       }
     },
   };
+
+  async function ask(request: ModelRequest): Promise<ModelAnswer> {
+    const target = orThrow(chatTarget(options, process.env, request.model));
+    const place = `${target.baseUrl} ${request.model}`;
+    for (let lessons = 0; ; lessons += 1) {
+      const traits = learned.get(place) ?? traitsFor(target.baseUrl, request.model, options.traits);
+      const body = requestBody(request, traits);
+      const posted = orThrow(await postChat(target, body, request.signal, options.fetch));
+      if ('status' in posted) {
+        const better = learn(traits, posted.status, readErrorBody(posted.body), body);
+        if (!better || lessons === MAX_LESSONS) throw asError(failureOfReply(posted, contextOf(target)));
+        learned.set(place, better);
+        continue;
+      }
+      const { signal, onEvent } = request;
+      const reply = await readReply(posted.stream, { signal, onEvent, lingerMs: LINGER_MS });
+      const { message, usage, finish } = orThrow(answerOf(reply, contextOf(target)));
+      return { message: withUniqueIds(message, request.messages), usage, finish };
+    }
+  }
 }
 
 function contextOf({ context }: ChatTarget) {

@@ -7,6 +7,7 @@ import type { JsonObject } from '../conversation/json.js';
 import type { ErrorWords } from './error-words.js';
 import { fieldsOf, listOf } from './json-text.js';
 import type { Traits } from './traits.js';
+import { OWN_FIELDS } from './wire.js';
 
 /** May be left out where a server does not know them, or not with this value. */
 const TUNING: readonly string[] = [
@@ -61,7 +62,7 @@ const SYSTEM_REFUSED =
   /system role (is )?not supported|developer instruction is not enabled|(role'?|roles?) does(n't| not) support '?(system|developer)|unsupported role:? '?(system|developer)/i;
 
 function idLesson(traits: Traits, text: string): Partial<Traits> | null {
-  if (!/tool_?(call|use)/i.test(text)) return null;
+  if (!/tool[_ -]?(call|use)/i.test(text)) return null;
   const format = /length of 9/i.test(text)
     ? 'alnum9'
     : /maximum length:? 40|at most 40/i.test(text)
@@ -113,17 +114,6 @@ function namedLesson(traits: Traits, refusal: ErrorWords, body: JsonObject): Par
 function sendsStrict(body: JsonObject): boolean {
   return listOf(body['tools']).some((tool) => fieldsOf(fieldsOf(tool)['function'])['strict'] === true);
 }
-
-const OWN_FIELDS: ReadonlySet<string> = new Set([
-  'role',
-  'content',
-  'tool_calls',
-  'tool_call_id',
-  'name',
-  'id',
-  'type',
-  'function',
-]);
 
 /** The fields of messages and calls that came from a server, and were sent back. */
 function sentExtras(body: JsonObject): string[] {

@@ -20,7 +20,7 @@ export function retryAfterMs(headers: HeaderReader | undefined, nowMs: number): 
 
 /** The wait that an error's words ask for, where no header does: "try again in 1m30.5s", or Gemini's retryDelay "37s". */
 export function waitInWords(words: string): number | undefined {
-  const match = /(?:try again|retry) in\s+((?:\d+(?:\.\d+)?\s*(?:ms|h|m|s)\w*\s*)+)/i.exec(words);
+  const match = /(?:try again|retry) in\s+((?:\d+(?:\.\d+)?\s*(?:ms|h|m|s)[a-z]*\s*)+)/i.exec(words);
   if (!match?.[1]) return undefined;
   let total = 0;
   for (const [, value, unit] of match[1].matchAll(/(\d+(?:\.\d+)?)\s*(ms|h|m|s)/gi)) {

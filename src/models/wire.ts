@@ -13,6 +13,19 @@ import type { Traits } from './traits.js';
 
 export const RESULTS_TAKEN = '(The results are read.)';
 
+/** The fields of messages and calls that are written here: no unknown field may take their place. */
+export const OWN_FIELDS: ReadonlySet<string> = new Set([
+  'role',
+  'content',
+  'tool_calls',
+  'tool_call_id',
+  'function_call',
+  'name',
+  'id',
+  'type',
+  'function',
+]);
+
 type WireMessage = JsonObject & { readonly role: string };
 
 /** What the body is made of; the rest of a {@link ModelRequest} is about the answer. */
@@ -110,7 +123,9 @@ function extraOf(message: AssistantMessage, traits: Traits): JsonObject {
 }
 
 function allowed(extra: JsonObject | undefined, traits: Traits): JsonObject {
-  const entries = Object.entries(extra ?? {}).filter(([key]) => !traits.withoutExtra.includes(key));
+  const entries = Object.entries(extra ?? {}).filter(
+    ([key]) => !OWN_FIELDS.has(key) && !traits.withoutExtra.includes(key),
+  );
   return Object.fromEntries(entries.map(([key, value]) => [wellFormed(key), wellFormedJson(value)]));
 }
 

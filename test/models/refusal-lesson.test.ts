@@ -1,0 +1,121 @@
+/** What refusals teach, and what they must not. */
+import { expect, it } from 'vitest';
+import { readErrorBody } from '../../src/models/error-words.js';
+import { learn } from '../../src/models/refusal-lesson.js';
+import { DEFAULT_TRAITS, type Traits } from '../../src/models/traits.js';
+
+const body = {
+  model: 'm',
+  max_tokens: 5,
+  stream: true,
+  stream_options: { include_usage: true },
+  temperature: 0.2,
+  parallel_tool_calls: true,
+  response_format: { type: 'json_object' },
+  tools: [{ type: 'function', function: { name: 'f', strict: true } }],
+  tool_choice: 'none',
+  messages: [{ role: 'assistant', content: null, reasoning: 'r', tool_calls: [{ id: 'a', extra_content: {} }] }],
+};
+const refusal = (value: unknown) => readErrorBody(typeof value === 'string' ? value : JSON.stringify(value));
+const message = (text: string) => ({ error: { message: text } });
+
+it.each<[Partial<Traits> | null, number, unknown]>([
+  [
+    { maxTokens: 'max_completion_tokens', without: ['max_tokens'] },
+    400,
+    {
+      error: {
+        message:
+          "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        param: 'max_tokens',
+        code: 'unsupported_parameter',
+      },
+    },
+  ],
+  [
+    { streamOptions: false },
+    422,
+    { detail: [{ type: 'extra_forbidden', loc: ['body', 'stream_options'], msg: 'Extra inputs are not permitted' }] },
+  ],
+  [
+    { streamOptions: false },
+    400,
+    {
+      object: 'error',
+      message:
+        "[{'type': 'extra_forbidden', 'loc': ('body', 'stream_options'), 'msg': 'Extra inputs are not permitted'}]",
+    },
+  ],
+  [{ without: ['parallel_tool_calls'] }, 400, message("Unknown parameter: 'parallel_tool_calls'.")],
+  [
+    { without: ['temperature'] },
+    400,
+    {
+      error: {
+        message: "Unsupported value: 'temperature' does not support 0.2 with this model.",
+        param: 'temperature',
+        code: 'unsupported_value',
+      },
+    },
+  ],
+  [{ toolChoiceNone: false }, 400, message('tool_choice "none" is not supported')],
+  [{ strictTools: false }, 400, message("Invalid schema for function 'f': 'required' is required to be supplied")],
+  [{ withoutExtra: ['reasoning'] }, 400, message("'messages.1' : property 'reasoning' is unsupported")],
+  [
+    { withoutExtra: ['extra_content'] },
+    422,
+    { detail: [{ loc: ['body', 'messages', 0, 'extra_content'], msg: 'Extra inputs are not permitted' }] },
+  ],
+  [
+    { alternate: true, userAfterTool: false },
+    500,
+    message('Conversation roles must alternate user/assistant/user/assistant/...'),
+  ],
+  [{ userAfterTool: false }, 400, message("Unexpected role 'user' after role 'tool'")],
+  [{ instructions: 'user' }, 400, message('System role not supported')],
+  [
+    { instructions: 'user' },
+    400,
+    message("Unsupported value: 'messages[0].role' does not support 'system' with this model."),
+  ],
+  [{ toolCallId: 'alnum9' }, 400, message('Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.')],
+  [
+    { toolCallId: 'max40' },
+    400,
+    message("Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40"),
+  ],
+  [
+    { emptyContent: 'text' },
+    422,
+    { detail: [{ loc: ['body', 'messages', 1, 'content'], msg: 'Input should be a valid string' }] },
+  ],
+  [
+    { reasoningContent: 'required_on_calls', withoutExtra: [] },
+    400,
+    message('Missing `reasoning_content` field in the assistant message at message index 1'),
+  ],
+  // A format is a meaning, not a form.
+  [null, 400, message("Unsupported parameter: 'response_format' is not supported with this model.")],
+  [null, 400, message("Unknown parameter: 'top_k'.")],
+  [null, 400, message('max_tokens is too large: 5')],
+  [null, 401, message("Unknown parameter: 'parallel_tool_calls'.")],
+  [null, 400, ''],
+  [null, 400, message("This model's maximum context length is 5 tokens, unexpected")],
+])('%j from %d %j', (lesson, status, value) => {
+  const learned = learn(DEFAULT_TRAITS, status, refusal(value), body);
+  expect(learned).toEqual(lesson && { ...DEFAULT_TRAITS, ...lesson });
+});
+
+it('gives the cap up where both names are refused', () => {
+  const say = (name: string) => refusal(message(`Unknown parameter: '${name}'.`));
+  const once = learn(DEFAULT_TRAITS, 400, say('max_tokens'), body);
+  expect(once?.maxTokens).toBe('max_completion_tokens');
+  const twice = learn(once ?? DEFAULT_TRAITS, 400, say('max_completion_tokens'), { max_completion_tokens: 5 });
+  expect(twice?.without).toEqual(expect.arrayContaining(['max_tokens', 'max_completion_tokens']));
+});
+
+it('never learns the same twice', () => {
+  const said = refusal(message("Unknown parameter: 'temperature'."));
+  const { temperature: _, ...sent } = body;
+  expect(learn({ ...DEFAULT_TRAITS, without: ['temperature'] }, 400, said, sent)).toBeNull();
+});
