@@ -57,8 +57,9 @@ export function openaiChat(options: OpenAiChatOptions = {}): ModelProvider {
       const body = requestBody(request, traits);
       const posted = orThrow(await postChat(target, body, request.signal, options.fetch));
       if ('status' in posted) {
-        const better = learn(traits, posted.status, readErrorBody(posted.body), body);
-        if (!better || lessons === MAX_LESSONS) throw asError(failureOfReply(posted, contextOf(target)));
+        const failure = failureOfReply(posted, contextOf(target));
+        const better = mayTeach(failure) ? learn(traits, posted.status, readErrorBody(posted.body), body) : null;
+        if (!better || lessons === MAX_LESSONS) throw asError(failure);
         learned.set(place, better);
         continue;
       }
@@ -68,6 +69,11 @@ export function openaiChat(options: OpenAiChatOptions = {}): ModelProvider {
       return { message: withUniqueIds(message, request.messages), usage, finish };
     }
   }
+}
+
+/** What has another cause than the form of the request is nothing to learn from, whatever words it uses. */
+function mayTeach({ failureClass }: Failure): boolean {
+  return failureClass === 'bad_request' || failureClass === 'transient';
 }
 
 function contextOf({ context }: ChatTarget) {

@@ -22,8 +22,8 @@ export interface ReadOptions {
   readonly signal: AbortSignal;
   readonly onEvent: (delta: StreamDelta) => void;
   /**
-   * How long a server that has told its finish reason may stay silent, in milliseconds: usage and `[DONE]` follow at
-   * once, or, with some, never.
+   * How long to read on after the finish reason, in milliseconds: usage and `[DONE]` follow at once, or, with some,
+   * never.
    */
   readonly lingerMs: number;
 }
@@ -45,9 +45,9 @@ export async function readReply(body: ReadableStream<Uint8Array> | null, options
   let fault: unknown;
   try {
     while (!reading.isOver) {
-      if (reading.hasFinishReason) linger = setTimeout(stop, options.lingerMs);
+      // Once, and not anew for each read: comments would keep it alive.
+      if (reading.hasFinishReason) linger ??= setTimeout(stop, options.lingerMs);
       const { done, value } = await reader.read();
-      clearTimeout(linger);
       if (done) break;
       reading.push(value);
     }

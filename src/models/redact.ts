@@ -8,12 +8,20 @@ const KEY_SHAPES: readonly RegExp[] = [
   /\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)?/g,
 ];
 
+/** Local servers are given keys like "none": shorter ones are looked for as whole words only. */
+const MIN_KEY_LENGTH = 8;
+
 /** Replaces every secret, and everything that looks like a key, by `[key]`. */
 export function redact(text: string, secrets: readonly string[]): string {
   let clean = text;
   for (const secret of secrets) {
-    if (secret !== '') clean = clean.replaceAll(secret, '[key]');
+    if (secret.length >= MIN_KEY_LENGTH) clean = clean.replaceAll(secret, '[key]');
+    else if (secret !== '') clean = clean.replace(wholeWord(secret), '[key]');
   }
   for (const shape of KEY_SHAPES) clean = clean.replace(shape, '[key]');
   return clean;
+}
+
+function wholeWord(text: string): RegExp {
+  return new RegExp(`(?<![A-Za-z0-9])${text.replace(/[^A-Za-z0-9]/g, '\\$&')}(?![A-Za-z0-9])`, 'g');
 }

@@ -331,6 +331,13 @@ describe('the sentence', () => {
     expect(failureOf('transient', quoted, context).sentence).not.toContain(key.slice(7));
   });
 
+  it('hides a short key as a word only', () => {
+    const local = { ...context, secrets: ['none', 'a.c*'] };
+    const words = (text: string) => failureOfError(text, local).sentence;
+    expect(words('none, nonetheless')).toMatch(/\[key\], nonetheless$/);
+    expect(words('a.c* abcc')).toMatch(/: \[key\] abcc$/);
+  });
+
   it('is cut on whole characters, and keeps its advice', () => {
     const { sentence } = reply(401, error('🌍'.repeat(3000)));
     expect(sentence.length).toBeLessThanOrEqual(MAX_SENTENCE);
