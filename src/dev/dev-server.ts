@@ -1,7 +1,6 @@
 // Runs a Temporal dev server as a child process: for `everlap dev`, for tests and for the benchmarks.
 // Which executable is decided in temporal-cli.ts; what runs on the server is no concern of this file.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -178,13 +177,13 @@ async function answers({ address, namespace }: DevServer): Promise<string> {
   }
 }
 
-async function endOf(child: ChildProcess): Promise<string> {
-  try {
-    const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
-    return signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error); // it never ran
-  }
+function endOf(child: ChildProcess): Promise<string> {
+  return new Promise((done) => {
+    child.once('error', (error) => done(error.message)); // it never ran
+    child.once('exit', (code, signal) =>
+      done(signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`),
+    );
+  });
 }
 
 /** The child writes to a file, never to a pipe: a pipe that nobody reads while this process is busy would stop it. */

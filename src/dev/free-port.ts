@@ -1,6 +1,6 @@
 // TCP ports of this machine: a free one, and whether one is free.
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server } from 'node:net';
+import { connect, createServer, type Server } from 'node:net';
 
 /**
  * A port that nobody listens on. On Linux it is not handed out again for a minute: a connection that the listening
@@ -9,7 +9,7 @@ import { connect, createServer, type AddressInfo, type Server } from 'node:net';
  */
 export async function freePort(host = '127.0.0.1'): Promise<number> {
   const server = await listen(0, host);
-  const { port } = server.address() as AddressInfo;
+  const port = portOf(server);
   const accepted = once(server, 'connection').then(([socket]) => socket.end());
   const client = connect(port, host).resume();
   await Promise.all([accepted, once(client, 'close')]);
@@ -25,6 +25,12 @@ export async function isFree(port: number, host = '127.0.0.1'): Promise<boolean>
   } catch {
     return false;
   }
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error(`Not a TCP address: ${address}`);
+  return address.port;
 }
 
 async function listen(port: number, host: string): Promise<Server> {

@@ -12,8 +12,7 @@ export function leash(pid: number): () => void {
     process.once('exit', onExit);
     return () => void process.off('exit', onExit);
   }
-  // The shell waits for a line that never comes; this process's end closes the pipe, and that is the sign. The letter
-  // written by `letGo` makes it end quietly.
+  // The shell waits for a line. The end of this process closes the pipe without one, which is the sign; `free` lets go.
   const holder = spawn('/bin/sh', ['-c', 'read -r word; [ "$word" = free ] || kill "$1" 2>/dev/null', 'sh', `${pid}`], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
