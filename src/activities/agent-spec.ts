@@ -1,0 +1,104 @@
+/** From an agent's options to its spec: defaults filled in, durations in milliseconds, prices and window looked up. */
+import type { Duration } from '@temporalio/common';
+import type { AgentDefinition, AgentOptions, LapsOptions, ModelOptions } from '../agents/define-agent.js';
+import { DefinitionError } from '../agents/definition-error.js';
+import { toMs, type ToolDefinition } from '../agents/define-tool.js';
+import { DEFAULT_TURNS, parseLimits } from '../agents/limits.js';
+import type { AgentSpec, LapsSpec, ModelSpec, PriceSpec, ToolSpec } from '../agents/spec.js';
+import { contextWindowOf } from '../models/context-window.js';
+import { priceOf } from '../models/prices.js';
+import { digest } from './conversation-hash.js';
+
+export const DEFAULT_MAX_CHARS = 20_000;
+const MINUTE = 60_000;
+
+export interface Surroundings {
+  /** Goes before the built-in list of prices. */
+  readonly prices: Readonly<Record<string, PriceSpec>>;
+  readonly searchAttributes: boolean;
+}
+
+/** @throws DefinitionError for a `usd` limit on a model without a known price: it could never be kept. */
+export function specOf(agent: AgentDefinition, options: AgentOptions, { prices, searchAttributes }: Surroundings): AgentSpec {
+  const model = modelSpec(options.model);
+  const fallbackModels = options.fallbackModels ?? [];
+  const limits = { turns: DEFAULT_TURNS, ...parseLimits(`Agent ${agent.name}`, options.limits ?? {}) };
+  const models = [model.name, ...fallbackModels, ...(options.context?.compactModel ? [options.context.compactModel] : [])];
+  const known = pricesOf(models, prices);
+  const unpriced = models.find((name) => known[name] === undefined);
+  if (limits.usd !== undefined && unpriced !== undefined) {
+    throw new DefinitionError(
+      `Agent ${agent.name}: limits.usd cannot be kept, since the price of ${unpriced} is not known. ` +
+        'Give its price in the config (prices), or limit tokens instead.',
+    );
+  }
+  const spec = {
+    name: agent.name,
+    instructions: options.instructions,
+    model,
+    fallbackModels,
+    tools: agent.tools.map(toolSpec),
+    limits,
+    onLimit: options.onLimit ?? 'stop',
+    stuckWindow: options.stuckWindow ?? 3,
+    context: {
+      window: options.context?.window ?? contextWindowOf(model.name),
+      compactAt: options.context?.compactAt ?? 0.8,
+      keepTurns: options.context?.keepTurns ?? 4,
+      ...(options.context?.compactModel && { compactModel: options.context.compactModel }),
+    },
+    toolResult: { maxChars: options.toolResult?.maxChars ?? DEFAULT_MAX_CHARS },
+    heartbeatTimeoutMs: ms(options.heartbeatTimeout, 10_000),
+    prices: known,
+    ...(options.laps && { laps: lapsSpec(options.laps) }),
+    searchAttributes,
+  };
+  return { hash: digest(JSON.stringify(spec)), ...spec };
+}
+
+function modelSpec(model: string | ModelOptions): ModelSpec {
+  const options: ModelOptions = typeof model === 'string' ? { name: model } : model;
+  return {
+    name: options.name,
+    attempts: options.attempts ?? 5,
+    timeoutMs: ms(options.timeout, 10 * MINUTE),
+    firstEventTimeoutMs: ms(options.firstEventTimeout, 2 * MINUTE),
+    idleTimeoutMs: ms(options.idleTimeout, MINUTE),
+    ...(options.maxOutputTokens && { maxOutputTokens: options.maxOutputTokens }),
+    ...(options.parameters && { parameters: options.parameters }),
+  };
+}
+
+function toolSpec(tool: ToolDefinition): ToolSpec {
+  const { name, description, parameters, effects, concurrency, approval, timeoutMs, execution, attempts } = tool;
+  return {
+    name,
+    description,
+    parameters,
+    effects,
+    concurrency,
+    approval: typeof approval === 'function' ? 'ask' : approval,
+    timeoutMs,
+    execution,
+    attempts,
+    ...(tool.reconcile && { reconciles: true as const }),
+  };
+}
+
+function lapsSpec(laps: LapsOptions): LapsSpec {
+  const { max, until, handoff = 'workspace', maxFailed = 2, spec = 'pinned' } = laps;
+  return { max, until, handoff, maxFailed, spec };
+}
+
+function pricesOf(models: readonly string[], own: Readonly<Record<string, PriceSpec>>): Record<string, PriceSpec> {
+  const known: Record<string, PriceSpec> = {};
+  for (const model of models) {
+    const price = own[model] ?? priceOf(model);
+    if (price !== undefined) known[model] = { input: price.input, output: price.output, ...(price.cachedInput !== undefined && { cachedInput: price.cachedInput }) };
+  }
+  return known;
+}
+
+function ms(duration: Duration | undefined, fallback: number): number {
+  return duration === undefined ? fallback : toMs('A duration', duration);
+}

@@ -1,0 +1,75 @@
+/**
+ * The local activity `describeAgent`: from an agent's definition and a run's settings to the spec that the run pins.
+ * Checks what people typed into the run's input; what is wrong there ends the run at once, with a sentence.
+ */
+import { ApplicationFailure } from '@temporalio/common';
+import { z } from 'zod';
+import { defineAgent, type AgentDefinition, type AgentOptions, type ModelOptions } from '../agents/define-agent.js';
+import { DefinitionError } from '../agents/definition-error.js';
+import type { AgentSpec, PriceSpec } from '../agents/spec.js';
+import type { RunSettings } from '../agents/run-input.js';
+import { DESCRIBE_FAILURE } from '../agents/wire.js';
+import { specOf } from './agent-spec.js';
+import type { RunCache } from './run-cache.js';
+import { SETTINGS, type Settings } from './run-settings.js';
+
+export interface DescribeDependencies {
+  readonly agents: ReadonlyMap<string, AgentDefinition>;
+  readonly prices: Readonly<Record<string, PriceSpec>>;
+  readonly cache: RunCache;
+  /** Whether the namespace has Everlap's search attributes. */
+  readonly searchAttributes: () => Promise<boolean>;
+}
+
+const INPUT = z.object({
+  agent: z.string(),
+  task: z.string().refine((task) => task.trim() !== '', 'is empty'),
+  settings: SETTINGS.optional(),
+});
+
+/** @throws ApplicationFailure `unknown_agent` or `bad_request`, both final. */
+export async function describeAgent(dependencies: DescribeDependencies, raw: unknown): Promise<AgentSpec> {
+  const input = INPUT.safeParse(raw);
+  if (!input.success) {
+    throw bad(`The input of agentRun must be { agent, task, settings? }.\n${z.prettifyError(input.error)}`);
+  }
+  const agent = dependencies.agents.get(input.data.agent);
+  if (agent === undefined) {
+    const known = [...dependencies.agents.keys()].join(', ');
+    const message = `There is no agent "${input.data.agent}" on this worker; it has: ${known}.`;
+    throw ApplicationFailure.nonRetryable(message, DESCRIBE_FAILURE.unknownAgent);
+  }
+  const { prices, cache } = dependencies;
+  const searchAttributes = await dependencies.searchAttributes();
+  try {
+    const { options } = defineAgent(withSettings(agent.options, input.data.settings ?? {}));
+    const spec = specOf(agent, options, { prices, searchAttributes });
+    cache.keepSpec(spec);
+    return spec;
+  } catch (error) {
+    throw error instanceof DefinitionError ? bad(error.message) : error;
+  }
+}
+
+/** Settings go before the definition: whole fields, but single limits, and single fields of model and context. */
+function withSettings(options: AgentOptions, settings: Settings): AgentOptions {
+  // Durations are checked by defineAgent, with a sentence; the schema knows them as text only.
+  const given = settings as Omit<RunSettings, 'laps'> & { laps?: RunSettings['laps'] };
+  const { laps, limits, model, context, ...rest } = given;
+  return {
+    ...options,
+    ...rest,
+    ...(model && { model: { ...modelOptions(options.model), ...modelOptions(model) } }),
+    ...(limits && { limits: { ...options.limits, ...limits } }),
+    ...(context && { context: { ...options.context, ...context } }),
+    ...(laps !== undefined && { laps: laps ?? undefined }),
+  };
+}
+
+function modelOptions(model: string | ModelOptions): ModelOptions {
+  return typeof model === 'string' ? { name: model } : model;
+}
+
+function bad(message: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, DESCRIBE_FAILURE.badRequest);
+}

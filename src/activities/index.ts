@@ -1,0 +1,37 @@
+/** All activities of a worker, by their names on the wire. */
+import { agentsByName, toolsByName, type ConfigOptions } from '../agents/define-config.js';
+import { toolActivity, type CallModelInput, type CallModelOutput, type ToolOutput } from '../agents/wire.js';
+import type { AgentSpec } from '../agents/spec.js';
+import { headAndTail } from '../conversation/cut-text.js';
+import type { ModelProvider } from '../models/provider.js';
+import { DEFAULT_MAX_CHARS } from './agent-spec.js';
+import { callModel } from './call-model.js';
+import { describeAgent } from './describe-agent.js';
+import type { RunCache } from './run-cache.js';
+import { runTool } from './run-tool.js';
+import { hasSearchAttributesCached } from './search-attributes.js';
+import { DEFAULT_WORKSPACES } from './workspaces.js';
+
+export interface ActivityDependencies extends Pick<ConfigOptions, 'agents' | 'prices' | 'workspaces'> {
+  readonly provider: ModelProvider;
+  readonly cache: RunCache;
+  /** Aborts when the worker begins to shut down. */
+  readonly shutdown: AbortSignal;
+}
+
+export type Activities = Record<string, (input: never) => Promise<AgentSpec | CallModelOutput | ToolOutput>>;
+
+export function createActivities(dependencies: ActivityDependencies): Activities {
+  const { agents, prices = {}, workspaces = DEFAULT_WORKSPACES, provider, cache, shutdown } = dependencies;
+  const byName = agentsByName(agents);
+  const searchAttributes = hasSearchAttributesCached();
+  const activities: Activities = {
+    describeAgent: (input: unknown) => describeAgent({ agents: byName, prices, cache, searchAttributes }, input),
+    callModel: (input: CallModelInput) => callModel({ provider, cache, shutdown }, input),
+  };
+  const bound = async (text: string): Promise<string> => headAndTail(text, DEFAULT_MAX_CHARS);
+  for (const tool of toolsByName(agents).values()) {
+    activities[toolActivity(tool.name)] = (input: unknown) => runTool(tool, { workspaces, bound }, input);
+  }
+  return activities;
+}

@@ -1,0 +1,75 @@
+/**
+ * A run's spec and conversation for an activity: from the worker's cache, else from the run's own `messages` query. So
+ * any worker can take any turn, without a database, and one that lost its memory pays one query.
+ */
+import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import type { AgentSpec } from '../agents/spec.js';
+import type { Head, Message } from '../conversation/message.js';
+import type { MessagesArgument, MessagesPage } from '../workflows/messages.js';
+import { extendHash } from './conversation-hash.js';
+import type { RunCache } from './run-cache.js';
+
+export interface LoadedRun {
+  readonly spec: AgentSpec;
+  /** Base and delta together. */
+  readonly messages: readonly Message[];
+  /** Chain hash over them. */
+  readonly hash: string;
+}
+
+export interface Wanted {
+  readonly spec: string;
+  readonly base: Head;
+  readonly delta: readonly Message[];
+}
+
+/** @throws ApplicationFailure, to be tried again, where the run answers with another conversation than was asked for. */
+export async function loadRun(cache: RunCache, wanted: Wanted): Promise<LoadedRun> {
+  const { base, delta } = wanted;
+  let spec = cache.spec(wanted.spec);
+  let prefix = base.length === 0 ? [] : cache.conversation(base.hash);
+  if (spec === undefined || prefix === undefined) {
+    cache.misses += 1;
+    const asked = await askRun(prefix === undefined ? base.length : 0, spec === undefined);
+    spec ??= checkedSpec(asked.spec, wanted.spec);
+    prefix ??= checkedPrefix(asked.messages, base);
+    cache.keepSpec(spec);
+    if (base.length > 0) cache.keepConversation(base.hash, prefix, '');
+  }
+  return { spec, messages: [...prefix, ...delta], hash: extendHash(base.hash, delta) };
+}
+
+async function askRun(length: number, withSpec: boolean): Promise<{ messages: Message[]; spec: AgentSpec | undefined }> {
+  const { client, info } = Context.current();
+  const execution = info.workflowExecution;
+  if (execution === undefined) throw ApplicationFailure.nonRetryable('This activity was not started by a run.', 'internal');
+  const handle = client.workflow.getHandle(execution.workflowId, execution.runId);
+  const messages: Message[] = [];
+  let spec: AgentSpec | undefined;
+  do {
+    const first = messages.length === 0 && withSpec;
+    const page: MessagesPage = await handle.query<MessagesPage, [MessagesArgument]>('messages', {
+      from: messages.length,
+      limit: length - messages.length,
+      ...(first && { spec: true }),
+    });
+    if (first) spec = page.spec;
+    messages.push(...page.messages);
+    if (page.messages.length === 0) break;
+  } while (messages.length < length);
+  return { messages, spec };
+}
+
+function checkedSpec(spec: AgentSpec | undefined, hash: string): AgentSpec {
+  if (spec?.hash === hash) return spec;
+  throw ApplicationFailure.retryable(`The run has spec ${spec?.hash ?? 'none'}, not ${hash} that this call asks for.`, 'transient');
+}
+
+function checkedPrefix(messages: readonly Message[], base: Head): readonly Message[] {
+  if (messages.length === base.length && extendHash('', messages) === base.hash) return messages;
+  throw ApplicationFailure.retryable(
+    `The run's first ${base.length} messages are not those that this call builds on (hash ${base.hash}).`,
+    'transient',
+  );
+}

@@ -1,0 +1,20 @@
+/** Where each run's workspace folder is: one folder for all laps and calls of a run, made when first asked for. */
+import { createHash } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+
+export const DEFAULT_WORKSPACES = '.everlap/workspaces';
+
+/** Absolute path of the run's folder under `root`; it exists when this resolves. */
+export async function openWorkspaceOf(root: string, runId: string): Promise<string> {
+  const folder = join(resolve(root), workspaceName(runId));
+  await mkdir(folder, { recursive: true });
+  return folder;
+}
+
+/** A folder name for a workflow id, which may hold anything, `..` and `/` included. Different ids never share one. */
+export function workspaceName(runId: string): string {
+  if (/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,99}$/.test(runId)) return runId;
+  const hash = createHash('sha256').update(runId).digest('hex').slice(0, 12);
+  return `${runId.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 80)}.${hash}`;
+}

@@ -1,0 +1,153 @@
+/**
+ * `defineAgent` and `defineConfig`: what a user writes. Safe to import anywhere, workflows included.
+ * Knows no prices, windows or namespaces: those are worked out per run in `activities/describe-agent.ts`.
+ */
+import type { Duration } from '@temporalio/common';
+import type { JsonObject } from '../conversation/json.js';
+import { checkName, DefinitionError } from './definition-error.js';
+import { toMs, type ToolDefinition } from './define-tool.js';
+import { parseLimits, type LimitOptions } from './limits.js';
+
+export interface ModelOptions {
+  readonly name: string;
+  /** Requests for one turn at one model, at most; then the next fallback model. Default 5. */
+  readonly attempts?: number;
+  /** A whole answer. Default 10 minutes. */
+  readonly timeout?: Duration;
+  /** From the request to the first event of the stream. Default 2 minutes. */
+  readonly firstEventTimeout?: Duration;
+  /** Between two events of the stream; comments are none. Default 1 minute. */
+  readonly idleTimeout?: Duration;
+  /** Cap on the tokens of one answer. */
+  readonly maxOutputTokens?: number;
+  /** Put into the request as they are: temperature, reasoning_effort, … */
+  readonly parameters?: JsonObject;
+}
+
+export interface ContextOptions {
+  /** Tokens that the model takes. Default: known for well-known models, else 128,000. */
+  readonly window?: number;
+  /** Share of the window at which the conversation is compacted, above 0 and at most 1. Default 0.8. */
+  readonly compactAt?: number;
+  /** Newest turns that compaction leaves as they are. Default 4. */
+  readonly keepTurns?: number;
+  /** The model that writes the summary. Default: the run's own. */
+  readonly compactModel?: string;
+}
+
+export interface LapsOptions {
+  /** Laps at most. */
+  readonly max: number;
+  /**
+   * `promise`: the run ends when the last line of a lap's answer is this text, alone.
+   * `verify`: a shell command, run in the workspace after each lap; exit code 0 ends the run.
+   */
+  readonly until: { readonly promise: string } | { readonly verify: string };
+  /** What the next lap starts from, besides the task and the workspace's files. Default `workspace`. */
+  readonly handoff?: 'workspace' | 'note';
+  /** Failed laps in a row that end the run. Default 2. */
+  readonly maxFailed?: number;
+  /** `per-lap`: each lap takes the agent's newest definition. Default `pinned`. */
+  readonly spec?: 'pinned' | 'per-lap';
+}
+
+export interface AgentOptions {
+  /** 1 to 64 letters, digits, `_`, `-`. */
+  readonly name: string;
+  readonly instructions: string;
+  readonly model: string | ModelOptions;
+  /** Asked in turn when a model stays overloaded. */
+  readonly fallbackModels?: readonly string[];
+  readonly tools?: readonly ToolDefinition[];
+  readonly limits?: LimitOptions;
+  /** What an exhausted run does: end at once, or ask once more, with tools off, for a summary. Default `stop`. */
+  readonly onLimit?: 'stop' | 'summarize';
+  /** Equal calls with equal results in a row that count as stuck, also in cycles. Default 3. */
+  readonly stuckWindow?: number;
+  readonly context?: ContextOptions;
+  /** Characters of one tool result that the model sees. Default 20,000. */
+  readonly toolResult?: { readonly maxChars: number };
+  readonly laps?: LapsOptions;
+  /** How soon a dead worker is noticed. Default 10 seconds. */
+  readonly heartbeatTimeout?: Duration;
+}
+
+export interface AgentDefinition {
+  readonly name: string;
+  readonly options: AgentOptions;
+  readonly tools: readonly ToolDefinition[];
+}
+
+/**
+ * Defines an agent.
+ * @throws DefinitionError naming agent and field, for whatever could not work in a run.
+ */
+export function defineAgent(options: AgentOptions): AgentDefinition {
+  checkName('Agent', options.name);
+  const where = `Agent ${options.name}`;
+  if (typeof options.instructions !== 'string') throw new DefinitionError(`${where}: instructions must be a text.`);
+  checkModel(where, options.model);
+  for (const model of options.fallbackModels ?? []) checkModel(`${where}: fallbackModels`, model);
+  if (options.limits !== undefined) parseLimits(where, options.limits);
+  if (options.heartbeatTimeout !== undefined) toMs(`${where}: heartbeatTimeout`, options.heartbeatTimeout);
+  if (options.stuckWindow !== undefined) atLeast(`${where}: stuckWindow`, options.stuckWindow, 2);
+  if (options.toolResult !== undefined) atLeast(`${where}: toolResult.maxChars`, options.toolResult.maxChars, 200);
+  checkContext(where, options.context);
+  checkLaps(where, options.laps);
+  return { name: options.name, options, tools: checkTools(where, options.tools ?? []) };
+}
+
+/** The least that a number must be, with a sentence. */
+export function atLeast(what: string, value: number, least: number): void {
+  if (Number.isSafeInteger(value) && value >= least) return;
+  throw new DefinitionError(`${what} is ${JSON.stringify(value)}; it must be a whole number of at least ${least}.`);
+}
+
+function checkModel(where: string, model: string | ModelOptions): void {
+  const name = typeof model === 'string' ? model : model?.name;
+  if (typeof name !== 'string' || name.trim() === '') {
+    throw new DefinitionError(`${where}: model must be a model's name, or an object with one.`);
+  }
+  if (typeof model === 'string') return;
+  for (const field of ['timeout', 'firstEventTimeout', 'idleTimeout'] as const) {
+    const value = model[field];
+    if (value !== undefined) toMs(`${where}: model.${field}`, value);
+  }
+  if (model.attempts !== undefined) atLeast(`${where}: model.attempts`, model.attempts, 1);
+  if (model.maxOutputTokens !== undefined) atLeast(`${where}: model.maxOutputTokens`, model.maxOutputTokens, 1);
+}
+
+function checkTools(where: string, tools: readonly ToolDefinition[]): readonly ToolDefinition[] {
+  const names = new Set<string>();
+  for (const tool of tools) {
+    if (typeof tool?.execute !== 'function' || typeof tool.timeoutMs !== 'number') {
+      throw new DefinitionError(`${where}: tools has something that defineTool() did not make: ${JSON.stringify(tool)}.`);
+    }
+    if (names.has(tool.name)) throw new DefinitionError(`${where}: it has two tools of the name ${tool.name}.`);
+    names.add(tool.name);
+  }
+  return [...tools];
+}
+
+function checkContext(where: string, context: ContextOptions | undefined): void {
+  if (context === undefined) return;
+  if (context.window !== undefined) atLeast(`${where}: context.window`, context.window, 1000);
+  if (context.keepTurns !== undefined) atLeast(`${where}: context.keepTurns`, context.keepTurns, 1);
+  const share = context.compactAt ?? 1;
+  if (!(share > 0 && share <= 1)) {
+    throw new DefinitionError(`${where}: context.compactAt is ${share}; it is a share of the window, above 0 and at most 1.`);
+  }
+}
+
+function checkLaps(where: string, laps: LapsOptions | undefined): void {
+  if (laps === undefined) return;
+  atLeast(`${where}: laps.max`, laps.max, 1);
+  if (laps.maxFailed !== undefined) atLeast(`${where}: laps.maxFailed`, laps.maxFailed, 1);
+  const sign = 'promise' in laps.until ? laps.until.promise : laps.until.verify;
+  if (typeof sign !== 'string' || sign.trim() === '' || ('promise' in laps.until && sign.includes('\n'))) {
+    throw new DefinitionError(`${where}: laps.until needs a promise (one line of text) or a verify command.`);
+  }
+}
+
+/** The task queue where workers, the client and the CLI meet unless told otherwise. */
+export const DEFAULT_TASK_QUEUE = 'everlap';

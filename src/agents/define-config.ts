@@ -1,0 +1,60 @@
+/** `defineConfig`: what `everlap.config.ts` exports; read by the CLI and by `createWorker`. Safe to import anywhere. */
+import type { ModelProvider } from '../models/provider.js';
+import { DEFAULT_TASK_QUEUE, type AgentDefinition } from './define-agent.js';
+import { DefinitionError } from './definition-error.js';
+import type { ToolDefinition } from './define-tool.js';
+import type { PriceSpec } from './spec.js';
+
+export interface ConfigOptions {
+  readonly agents: readonly AgentDefinition[];
+  /** Default `everlap`. */
+  readonly taskQueue?: string;
+  /** Folder under which each run gets its own workspace folder. Default `.everlap/workspaces`. */
+  readonly workspaces?: string;
+  /** Who answers model calls. Default: OpenAI chat completions, by OPENAI_API_KEY and OPENAI_BASE_URL. */
+  readonly provider?: ModelProvider;
+  /** USD per million tokens, by model; goes before the built-in list. */
+  readonly prices?: Readonly<Record<string, PriceSpec>>;
+}
+
+export interface Config extends ConfigOptions {
+  readonly taskQueue: string;
+}
+
+/** @throws DefinitionError for two agents of one name, or two different tools of one name (they share an activity type). */
+export function defineConfig(options: ConfigOptions): Config {
+  if (!Array.isArray(options?.agents) || options.agents.length === 0) {
+    throw new DefinitionError('The config needs agents: a list of at least one that defineAgent() made.');
+  }
+  if (options.taskQueue !== undefined && (typeof options.taskQueue !== 'string' || options.taskQueue === '')) {
+    throw new DefinitionError('The config: taskQueue must be a name.');
+  }
+  agentsByName(options.agents);
+  toolsByName(options.agents);
+  return { ...options, taskQueue: options.taskQueue ?? DEFAULT_TASK_QUEUE };
+}
+
+/** @throws DefinitionError where two agents have one name. */
+export function agentsByName(agents: readonly AgentDefinition[]): ReadonlyMap<string, AgentDefinition> {
+  const byName = new Map<string, AgentDefinition>();
+  for (const agent of agents) {
+    if (byName.has(agent.name)) throw new DefinitionError(`There are two agents of the name ${agent.name}.`);
+    byName.set(agent.name, agent);
+  }
+  return byName;
+}
+
+/** @throws DefinitionError where two agents have different tools of one name: a worker has one activity per name. */
+export function toolsByName(agents: readonly AgentDefinition[]): ReadonlyMap<string, ToolDefinition> {
+  const byName = new Map<string, ToolDefinition>();
+  for (const tool of agents.flatMap((agent) => agent.tools)) {
+    const other = byName.get(tool.name);
+    if (other !== undefined && other !== tool) {
+      throw new DefinitionError(
+        `Two agents have different tools of the name ${tool.name}; share one definition, or name them apart.`,
+      );
+    }
+    byName.set(tool.name, tool);
+  }
+  return byName;
+}

@@ -1,0 +1,169 @@
+/**
+ * `defineTool`: what a user writes to give a model something to do. Safe to import anywhere, workflows included:
+ * nothing here runs a tool (that is `activities/run-tool.ts`).
+ */
+import type { Duration } from '@temporalio/common';
+import { msToNumber } from '@temporalio/common/lib/time.js';
+import type { z } from 'zod';
+import type { JsonObject } from '../conversation/json.js';
+import { checkName, DefinitionError } from './definition-error.js';
+import { toolParameters } from './tool-schema.js';
+
+/**
+ * What running a tool twice would do: `none` reads only; `idempotent` changes the world, but twice is as once;
+ * `once` must never run twice without asking.
+ */
+export type Effects = 'none' | 'idempotent' | 'once';
+
+export interface ToolContext {
+  /** Aborts when the run is cancelled, its deadline passes, the tool's time is up, or the worker shuts down. */
+  readonly signal: AbortSignal;
+  /** The same on every attempt, after worker restarts and resets; never the same for another call. */
+  readonly idempotencyKey: string;
+  /** Shows progress in the Temporal UI and in `state`. The activity is kept alive without it. */
+  readonly heartbeat: (note?: string) => void;
+  readonly call: ToolCallInfo;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+  /** Absolute path of the run's own workspace folder. It exists. The same for every call and lap of the run. */
+  readonly workspace: string;
+}
+
+/** Where a call stands. `runId` is the run's workflow id. */
+export interface ToolCallInfo {
+  readonly runId: string;
+  readonly lap: number;
+  readonly turn: number;
+  readonly callId: string;
+  readonly idempotencyKey: string;
+}
+
+export interface ToolOptions<Input extends z.ZodType> {
+  /** 1 to 64 letters, digits, `_`, `-`. The activity's type is `tool.<name>`. */
+  readonly name: string;
+  /** For the model: what the tool does and when to use it. */
+  readonly description: string;
+  /** A `z.object(…)`. */
+  readonly input: Input;
+  /** Default `once`. */
+  readonly effects?: Effects;
+  /** Whether neighbours in one answer may run at the same time. Default `parallel`. */
+  readonly concurrency?: 'parallel' | 'serial';
+  /** Whether a person decides before it runs. A function is evaluated in an activity. Default `never`. */
+  readonly approval?: 'never' | 'always' | ((args: z.output<Input>) => boolean | Promise<boolean>);
+  /** For one attempt. Default 5 minutes; 10 seconds, and no more, for `execution: 'local'`. */
+  readonly timeout?: Duration;
+  /** `local`: a Temporal local activity, for quick reads without effects only. Default `activity`. */
+  readonly execution?: 'activity' | 'local';
+  /** How often Temporal tries, at most, where `effects` allows a second try. Default 3. */
+  readonly attempts?: number;
+  /** Whatever it returns becomes readable text for the model; what it throws becomes an error text. */
+  readonly execute: (args: z.output<Input>, context: ToolContext) => unknown;
+  /**
+   * For `once` tools whose outcome is unknown (the worker died in between): finds out by the idempotency key.
+   * Returns `{ done: true, result }` if the effect happened, `{ done: false }` if it surely did not (then it runs again).
+   */
+  readonly reconcile?: (
+    idempotencyKey: string,
+    args: z.output<Input>,
+    context: ToolContext,
+  ) => Promise<Reconciled> | Reconciled;
+}
+
+export type Reconciled = { readonly done: true; readonly result: unknown } | { readonly done: false };
+
+/** A tool with its defaults filled in and its schema worked out. Made by {@link defineTool} only. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description: string;
+  readonly input: z.ZodType;
+  readonly parameters: JsonObject;
+  readonly effects: Effects;
+  readonly concurrency: 'parallel' | 'serial';
+  readonly approval: 'never' | 'always' | ((args: unknown) => boolean | Promise<boolean>);
+  readonly timeoutMs: number;
+  readonly execution: 'activity' | 'local';
+  readonly attempts: number;
+  readonly execute: (args: unknown, context: ToolContext) => unknown;
+  readonly reconcile?: (
+    idempotencyKey: string,
+    args: unknown,
+    context: ToolContext,
+  ) => Promise<Reconciled> | Reconciled;
+}
+
+const DEFAULT_TIMEOUT_MS = 5 * 60_000;
+/** A local activity holds its workflow task: what takes longer belongs into an ordinary one. */
+const LOCAL_TIMEOUT_MS = 10_000;
+
+/**
+ * Defines a tool.
+ * @throws DefinitionError where name, schema, timeout or a combination of policies cannot work.
+ */
+export function defineTool<Input extends z.ZodType>(options: ToolOptions<Input>): ToolDefinition {
+  const { name } = options;
+  checkName('Tool', name);
+  if (typeof options.description !== 'string' || options.description.trim() === '') {
+    throw new DefinitionError(`Tool ${name}: it needs a description; it is all that the model knows of it.`);
+  }
+  if (typeof options.execute !== 'function') throw new DefinitionError(`Tool ${name}: execute must be a function.`);
+  const effects = oneOf(name, 'effects', options.effects ?? 'once', ['none', 'idempotent', 'once']);
+  const execution = oneOf(name, 'execution', options.execution ?? 'activity', ['activity', 'local']);
+  const approval = options.approval ?? 'never';
+  if (typeof approval !== 'function') oneOf(name, 'approval', approval, ['never', 'always']);
+  if (execution === 'local' && (effects !== 'none' || approval !== 'never')) {
+    throw new DefinitionError(
+      `Tool ${name}: execution "local" is for quick reads only; it needs effects "none" and approval "never".`,
+    );
+  }
+  const { input, execute, reconcile } = options;
+  return {
+    name,
+    description: options.description,
+    input,
+    parameters: toolParameters(name, input),
+    effects,
+    concurrency: oneOf(name, 'concurrency', options.concurrency ?? 'parallel', ['parallel', 'serial']),
+    // The three functions are only ever called with arguments that `input` has parsed (activities/run-tool.ts).
+    approval: approval as ToolDefinition['approval'],
+    timeoutMs: timeoutOf(name, options.timeout, execution),
+    execution,
+    attempts: attemptsOf(name, options.attempts ?? 3),
+    execute: execute as ToolDefinition['execute'],
+    ...(reconcile && { reconcile: reconcile as NonNullable<ToolDefinition['reconcile']> }),
+  };
+}
+
+function oneOf<T extends string>(tool: string, field: string, value: T, allowed: readonly T[]): T {
+  if (allowed.includes(value)) return value;
+  throw new DefinitionError(`Tool ${tool}: ${field} is ${JSON.stringify(value)}; it must be one of ${allowed.join(', ')}.`);
+}
+
+function attemptsOf(tool: string, attempts: number): number {
+  if (Number.isInteger(attempts) && attempts >= 1) return attempts;
+  throw new DefinitionError(`Tool ${tool}: attempts is ${attempts}; it must be a whole number of at least 1.`);
+}
+
+function timeoutOf(tool: string, timeout: Duration | undefined, execution: 'activity' | 'local'): number {
+  if (timeout === undefined) return execution === 'local' ? LOCAL_TIMEOUT_MS : DEFAULT_TIMEOUT_MS;
+  const ms = toMs(`Tool ${tool}: timeout`, timeout);
+  if (execution === 'local' && ms > LOCAL_TIMEOUT_MS) {
+    throw new DefinitionError(`Tool ${tool}: timeout is ${timeout}; execution "local" allows 10 seconds at most.`);
+  }
+  return ms;
+}
+
+/**
+ * Milliseconds of a Temporal duration (`90_000`, `'2 hours'`), at least 1.
+ * @throws DefinitionError, beginning with `what`, where it is none.
+ */
+export function toMs(what: string, duration: Duration): number {
+  let ms: number;
+  try {
+    ms = msToNumber(duration);
+  } catch {
+    ms = Number.NaN;
+  }
+  if (Number.isFinite(ms) && ms >= 1) return ms;
+  throw new DefinitionError(`${what} is ${JSON.stringify(duration)}; it must be a duration such as "30 seconds" or a number of milliseconds.`);
+}

@@ -1,0 +1,15 @@
+/** The one error for what is wrong in a definition: thrown when defined, never in a run. */
+export class DefinitionError extends Error {
+  override readonly name = 'DefinitionError';
+}
+
+const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** @throws DefinitionError unless `name` is 1 to 64 of `a-z A-Z 0-9 _ -`, which every provider takes as a function name. */
+export function checkName(what: string, name: unknown): void {
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    throw new DefinitionError(
+      `${what} ${JSON.stringify(name) ?? String(name)}: a name must be 1 to 64 letters, digits, "_" or "-".`,
+    );
+  }
+}

@@ -1,0 +1,16 @@
+/** The input of the workflow `agentRun`, as people write it; checked by `describeAgent`. Plain data. */
+import type { AgentOptions, LapsOptions } from './define-agent.js';
+import type { CarriedRun } from '../workflows/run-state.js';
+
+export interface AgentRunInput {
+  readonly agent: string;
+  readonly task: string;
+  readonly settings?: RunSettings;
+  /** Written only by continue-as-new. */
+  readonly carried?: CarriedRun;
+}
+
+/** What a run may have otherwise than its agent's definition says. */
+export type RunSettings = Partial<
+  Pick<AgentOptions, 'model' | 'fallbackModels' | 'limits' | 'onLimit' | 'stuckWindow' | 'context' | 'toolResult'>
+> & { readonly laps?: LapsOptions | null };

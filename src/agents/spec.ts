@@ -1,0 +1,78 @@
+/**
+ * The spec: the serialisable description of an agent that a run pins at its start (local activity `describeAgent`)
+ * and carries over continue-as-new. Plain data; no functions, no zod, so that the workflow can hold it.
+ */
+import type { JsonObject } from '../conversation/json.js';
+import type { Effects } from './define-tool.js';
+import type { Limits } from './limits.js';
+
+export interface AgentSpec {
+  /** Over all other fields: the key under which workers cache it. */
+  readonly hash: string;
+  readonly name: string;
+  readonly instructions: string;
+  readonly model: ModelSpec;
+  readonly fallbackModels: readonly string[];
+  readonly tools: readonly ToolSpec[];
+  readonly limits: Limits;
+  readonly onLimit: 'stop' | 'summarize';
+  readonly stuckWindow: number;
+  readonly context: ContextSpec;
+  readonly toolResult: { readonly maxChars: number };
+  readonly heartbeatTimeoutMs: number;
+  /** USD per million tokens of each model that the run may use; a model without an entry has an unknown price. */
+  readonly prices: Readonly<Record<string, PriceSpec>>;
+  readonly laps?: LapsSpec;
+  /** Whether the namespace has Everlap's search attributes; an upsert of unregistered ones would fail every task. */
+  readonly searchAttributes: boolean;
+}
+
+export interface ModelSpec {
+  readonly name: string;
+  /** Requests for one turn at one model, at most. */
+  readonly attempts: number;
+  readonly timeoutMs: number;
+  readonly firstEventTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly maxOutputTokens?: number;
+  /** Put into the request as they are: temperature, reasoning_effort, … */
+  readonly parameters?: JsonObject;
+}
+
+export interface ContextSpec {
+  /** Tokens that the model takes. */
+  readonly window: number;
+  /** Share of the window at which the conversation is compacted. */
+  readonly compactAt: number;
+  /** Turns that compaction leaves as they are. */
+  readonly keepTurns: number;
+  readonly compactModel?: string;
+}
+
+export interface ToolSpec {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: JsonObject;
+  readonly effects: Effects;
+  readonly concurrency: 'parallel' | 'serial';
+  /** `ask`: a function decides, in an activity. */
+  readonly approval: 'never' | 'always' | 'ask';
+  readonly timeoutMs: number;
+  readonly execution: 'activity' | 'local';
+  readonly attempts: number;
+  readonly reconciles?: true;
+}
+
+export interface LapsSpec {
+  readonly max: number;
+  readonly until: { readonly promise: string } | { readonly verify: string };
+  readonly handoff: 'workspace' | 'note';
+  readonly maxFailed: number;
+  readonly spec: 'pinned' | 'per-lap';
+}
+
+export interface PriceSpec {
+  readonly input: number;
+  readonly output: number;
+  readonly cachedInput?: number;
+}

@@ -1,0 +1,115 @@
+/**
+ * Names on the wire and what travels under them, for both sides of the sandbox. These are public: people type them
+ * into the Temporal UI, and histories hold them. Changing one is a breaking change.
+ */
+import type { AgentSpec } from './spec.js';
+import type { ToolCallInfo } from './define-tool.js';
+import type { CompactionPlan } from '../conversation/compaction.js';
+import type { AssistantMessage, Head, JsonObject, Message, Usage } from '../conversation/message.js';
+
+export const WORKFLOW_TYPE = 'agentRun';
+
+/** The activity type of a tool. */
+export function toolActivity(name: string): string {
+  return `tool.${name}`;
+}
+
+export interface DescribeAgentInput {
+  readonly agent: string;
+  readonly task: string;
+  readonly settings?: unknown;
+}
+
+export type DescribeAgentOutput = AgentSpec;
+
+/** Every field costs history once a turn: keep it small, leave out what is as usual. */
+export interface CallModelInput {
+  /** Hash of the spec that has instructions and tools. */
+  readonly spec: string;
+  readonly lap: number;
+  readonly turn: number;
+  /** What workers know already. */
+  readonly base: Head;
+  /** The messages after it. */
+  readonly delta: readonly Message[];
+  readonly model: string;
+  /** Present where the model must answer without tools. */
+  readonly tools?: 'none';
+  readonly maxOutputTokens?: number;
+  /** Milliseconds since the epoch: no retry waits past it. */
+  readonly deadline?: number;
+}
+
+export interface CallModelOutput {
+  readonly message: AssistantMessage;
+  readonly usage: Usage;
+  /** Chain hash over base, delta and `message`. */
+  readonly head: string;
+  /** Present where the output limit cut the answer off. */
+  readonly finish?: 'length';
+}
+
+export interface ToolInput {
+  readonly args: JsonObject;
+  readonly call: ToolCallInfo;
+  /** Asks the tool's `reconcile` for the outcome of an earlier attempt, instead of running it. */
+  readonly reconcile?: true;
+}
+
+/** `done: false` answers `reconcile` only: the effect surely did not happen. */
+export type ToolOutput = { readonly text: string; readonly isError?: true } | { readonly done: false };
+
+export interface CompactInput {
+  readonly spec: string;
+  readonly lap: number;
+  readonly turn: number;
+  readonly base: Head;
+  readonly delta: readonly Message[];
+  readonly model: string;
+  /** Tokens that the conversation may have afterwards. */
+  readonly targetTokens: number;
+}
+
+export interface CompactOutput {
+  /** What to do to the conversation; the workflow does it, so that only the summary is in history. */
+  readonly plan: CompactionPlan;
+  /** Chain hash over the compacted conversation. */
+  readonly head?: string;
+  readonly usage?: Usage;
+  /** A sentence, where there is no summary. */
+  readonly problem?: string;
+}
+
+export interface VerifyInput {
+  readonly command: string;
+  readonly call: { readonly runId: string; readonly lap: number };
+}
+
+export interface VerifyOutput {
+  readonly exitCode: number;
+  readonly output: string;
+}
+
+/** Memo under which a cancelled run leaves its result: a workflow that is cancelled returns none. */
+export const RESULT_MEMO = 'everlapResult';
+
+/** Failure types of tool activities that the workflow tells apart. */
+export const TOOL_FAILURE = {
+  /** The tool threw: its words are for the model. */
+  error: 'ToolError',
+  /** The tool's time was up; what it did by then is unknown. */
+  timeout: 'ToolTimeout',
+  /** The worker shut down while the tool ran; what it did by then is unknown. */
+  interrupted: 'ToolInterrupted',
+} as const;
+
+/** Failure type of `callModel` when its worker shut down: another worker takes the call at once. */
+export const WORKER_SHUTDOWN = 'worker_shutdown';
+
+/** Failure types of `describeAgent` that end a run at once. */
+export const DESCRIBE_FAILURE = { unknownAgent: 'unknown_agent', badRequest: 'bad_request' } as const;
+
+/** Failure type of an update that comes when the end is decided. */
+export const RUN_ENDED = 'RunEnded';
+/** Failure type of an update whose argument is refused. */
+export const BAD_ARGUMENT = 'BadArgument';

@@ -1,0 +1,17 @@
+/**
+ * `everlap/client`: starting runs and speaking to them. A thin, typed layer: all of it can be done with the plain
+ * `@temporalio/client` and the names on the wire as well.
+ */
+export { EverlapClient } from './client/everlap-client.js';
+export type { EverlapClientOptions, ListOptions, RunListing, StartOptions } from './client/everlap-client.js';
+export { RunArgumentError, RunEndedError, RunNotFoundError } from './client/errors.js';
+export { RunHandle } from './client/run-handle.js';
+export type {
+  ForceFinishArgument,
+  LimitsAnswer,
+  MessagesPage,
+  QueuedAnswer,
+  RunView,
+  StandingAnswer,
+  TextArgument,
+} from './workflows/messages.js';

@@ -1,0 +1,70 @@
+/** From however a workflow ended to an AgentResult. */
+import { WorkflowFailedError, type Client } from '@temporalio/client';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { z } from 'zod';
+import type { AgentResult } from '../agents/result.js';
+import { RESULT_MEMO } from '../agents/wire.js';
+import type { RunHandle } from './run-handle.js';
+
+const USAGE = z.object({
+  input: z.number(),
+  output: z.number(),
+  cachedInput: z.number().optional(),
+  reasoning: z.number().optional(),
+  estimated: z.literal(true).optional(),
+});
+
+/** Only what a reader relies on: a newer worker may say more. */
+const RESULT = z.looseObject({
+  status: z.enum(['completed', 'exhausted', 'stopped', 'failed', 'cancelled']),
+  reason: z.string(),
+  output: z.string().nullable(),
+  turns: z.number(),
+  laps: z.number(),
+  toolCalls: z.number(),
+  usage: USAGE,
+  costUsd: z.number().nullable(),
+  unconsumedSteering: z.array(z.object({ kind: z.enum(['steer', 'followUp']), text: z.string(), id: z.string().optional() })),
+  error: z.string().optional(),
+});
+
+function parseResult(value: unknown): AgentResult | undefined {
+  const parsed = RESULT.safeParse(value);
+  // A reason of a newer worker is passed on as it is, rather than refused by an older client.
+  return parsed.success ? (parsed.data as AgentResult) : undefined;
+}
+
+export async function awaitResult(client: Client, run: RunHandle): Promise<AgentResult> {
+  try {
+    const result = parseResult(await run.temporal.result());
+    if (result !== undefined) return result;
+    throw new Error(`The workflow ${run.id} ended with something that is no AgentResult; is it an agentRun?`);
+  } catch (error) {
+    if (!(error instanceof WorkflowFailedError)) throw error;
+    return (await resultOfFailure(client, run, error.cause)) ?? (await withoutResult(run, error));
+  }
+}
+
+async function resultOfFailure(client: Client, run: RunHandle, cause: Error | undefined): Promise<AgentResult | undefined> {
+  if (cause instanceof ApplicationFailure) return parseResult(cause.details?.[0]);
+  if (!(cause instanceof CancelledFailure)) return undefined;
+  const { memo } = await client.workflow.getHandle(run.id).describe();
+  return parseResult(memo?.[RESULT_MEMO]);
+}
+
+/** Terminated, timed out, or cancelled before its first workflow task: the run itself had no chance to say anything. */
+async function withoutResult(run: RunHandle, error: WorkflowFailedError): Promise<AgentResult> {
+  const cancelled = error.cause instanceof CancelledFailure;
+  const view = await run.state().catch(() => undefined);
+  return {
+    ...(cancelled ? { status: 'cancelled', reason: 'cancelled' } : { status: 'failed', reason: 'internal' }),
+    output: null,
+    turns: view?.turn ?? 0,
+    laps: view?.lap ?? 1,
+    toolCalls: view?.toolCalls ?? 0,
+    usage: view?.usage ?? { input: 0, output: 0 },
+    costUsd: view?.costUsd ?? null,
+    unconsumedSteering: [],
+    error: `The run ended from outside: ${error.cause?.message ?? error.message}.`,
+  };
+}

@@ -1,0 +1,33 @@
+/** What can go wrong when a run is spoken to, as types of our own. */
+import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { BAD_ARGUMENT, RUN_ENDED } from '../agents/wire.js';
+
+/** The run has ended, so nobody is there to take it. */
+export class RunEndedError extends Error {
+  override readonly name = 'RunEndedError';
+}
+
+/** There is no run of this id in the namespace. */
+export class RunNotFoundError extends Error {
+  override readonly name = 'RunNotFoundError';
+}
+
+/** The run refused what it was sent; the message says why. Nothing was changed. */
+export class RunArgumentError extends Error {
+  override readonly name = 'RunArgumentError';
+}
+
+/** Turns what Temporal says into one of the errors above; what is none of them stays as it is. */
+export function toRunError(error: unknown, runId: string, what: string): unknown {
+  if (error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure) {
+    if (error.cause.type === RUN_ENDED) return new RunEndedError(error.cause.message, { cause: error });
+    if (error.cause.type === BAD_ARGUMENT) return new RunArgumentError(error.cause.message, { cause: error });
+  }
+  if (error instanceof WorkflowNotFoundError) {
+    return /already completed/i.test(error.message)
+      ? new RunEndedError(`The run ${runId} has ended; ${what} came too late.`, { cause: error })
+      : new RunNotFoundError(`There is no run ${runId} in this namespace.`, { cause: error });
+  }
+  return error;
+}

@@ -1,0 +1,160 @@
+/** `EverlapClient`: starts runs, finds them, lists them. */
+import { randomUUID } from 'node:crypto';
+import { Client, Connection, type WorkflowExecutionInfo, type WorkflowStartOptions } from '@temporalio/client';
+import type { Workflow } from '@temporalio/common';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import { DEFAULT_TASK_QUEUE, type AgentDefinition } from '../agents/define-agent.js';
+import type { AgentRunInput, RunSettings } from '../agents/run-input.js';
+import { WORKFLOW_TYPE } from '../agents/wire.js';
+import { cut } from '../conversation/cut-text.js';
+import type { TextArgument } from '../workflows/messages.js';
+import { RunHandle } from './run-handle.js';
+
+export interface EverlapClientOptions {
+  /** A Temporal client that exists already. It stays yours to close. */
+  readonly client: Client;
+  /** Where workers poll. Default `everlap`. */
+  readonly taskQueue?: string;
+}
+
+export interface StartOptions {
+  /** The agent, or its name. */
+  readonly agent: AgentDefinition | string;
+  readonly task: string;
+  /** The run's id: the Temporal workflow id. Default: the agent's name and something random. */
+  readonly id?: string;
+  readonly settings?: RunSettings;
+  readonly taskQueue?: string;
+  /** Anything else that Temporal takes for a start: id reuse and conflict policies, memo, timeouts. */
+  readonly workflow?: Omit<WorkflowStartOptions<Workflow>, 'args' | 'taskQueue' | 'workflowId'>;
+}
+
+export interface ListOptions {
+  readonly agent?: string;
+  /** `running`, `paused`, `completed`, … Needs the search attributes (`everlap setup`). */
+  readonly status?: string;
+  /** Runs at most. Default 100. */
+  readonly limit?: number;
+  /** More of Temporal's list filter, joined with AND. */
+  readonly query?: string;
+}
+
+export interface RunListing {
+  readonly id: string;
+  /** Temporal's own status, e.g. RUNNING, COMPLETED. */
+  readonly temporalStatus: string;
+  /** Where the namespace has the search attributes. */
+  readonly agent?: string;
+  readonly status?: string;
+  readonly reason?: string;
+  readonly startedAt: Date;
+  readonly closedAt?: Date;
+}
+
+export class EverlapClient {
+  readonly temporal: Client;
+  private readonly taskQueue: string;
+  private readonly close_: () => Promise<void>;
+
+  constructor(options: EverlapClientOptions, close: () => Promise<void> = async () => undefined) {
+    this.temporal = options.client;
+    this.taskQueue = options.taskQueue ?? DEFAULT_TASK_QUEUE;
+    this.close_ = close;
+  }
+
+  /**
+   * A client with a connection of its own, by Temporal's environment configuration (profiles, TEMPORAL_ADDRESS, API key,
+   * mTLS) unless told otherwise. Close it when done.
+   */
+  static async connect(options: { address?: string; namespace?: string; taskQueue?: string } = {}): Promise<EverlapClient> {
+    const environment = loadClientConnectConfig();
+    const connection = await Connection.connect({
+      ...environment.connectionOptions,
+      ...(options.address !== undefined && { address: options.address }),
+    });
+    const namespace = options.namespace ?? environment.namespace ?? 'default';
+    const client = new Client({ connection, namespace });
+    return new EverlapClient({ client, ...(options.taskQueue && { taskQueue: options.taskQueue }) }, () => connection.close());
+  }
+
+  /** Starts a run and returns at once. @throws WorkflowExecutionAlreadyStartedError where the id is taken. */
+  async start(options: StartOptions): Promise<RunHandle> {
+    const handle = await this.temporal.workflow.start(WORKFLOW_TYPE, this.startOptions(options));
+    return this.handle(handle.workflowId);
+  }
+
+  /** Starts a run with a first steering, or steers it where one of this id runs already, in one request. */
+  async startWithSteer(options: StartOptions & { readonly steer: TextArgument }): Promise<RunHandle> {
+    const handle = await this.temporal.workflow.signalWithStart(WORKFLOW_TYPE, {
+      ...this.startOptions(options),
+      signal: 'steer',
+      signalArgs: [options.steer],
+    });
+    return this.handle(handle.workflowId);
+  }
+
+  /** A handle of a run that was started anywhere; nothing is asked of the server yet. */
+  handle(id: string): RunHandle {
+    return new RunHandle(this.temporal, id);
+  }
+
+  /** Runs, newest first. */
+  async *list(options: ListOptions = {}): AsyncIterable<RunListing> {
+    const filters = [`WorkflowType = '${WORKFLOW_TYPE}'`];
+    if (options.agent !== undefined) filters.push(`EverlapAgent = ${quoted(options.agent)}`);
+    if (options.status !== undefined) filters.push(`EverlapStatus = ${quoted(options.status)}`);
+    if (options.query !== undefined) filters.push(`(${options.query})`);
+    let left = options.limit ?? 100;
+    if (left < 1) return;
+    for await (const execution of this.temporal.workflow.list({ query: filters.join(' AND '), pageSize: Math.min(left, 200) })) {
+      yield listing(execution);
+      if ((left -= 1) === 0) return;
+    }
+  }
+
+  /** Closes the connection that {@link connect} made. */
+  close(): Promise<void> {
+    return this.close_();
+  }
+
+  private startOptions({ agent, task, id, settings, taskQueue, workflow }: StartOptions) {
+    const name = typeof agent === 'string' ? agent : agent.name;
+    const input: AgentRunInput = { agent: name, task, ...(settings && { settings }) };
+    return {
+      staticSummary: `${name}: ${oneLine(task, 100)}`,
+      ...workflow,
+      args: [input],
+      taskQueue: taskQueue ?? this.taskQueue,
+      workflowId: id ?? `${name}-${randomUUID()}`,
+    };
+  }
+}
+
+function listing({ workflowId, status, searchAttributes, startTime, closeTime }: WorkflowExecutionInfo): RunListing {
+  // The typed form wants keys; the plain one is what a list answers with.
+  const keyword = (name: string): string | undefined => {
+    const value: unknown = searchAttributes[name]?.[0];
+    return typeof value === 'string' ? value : undefined;
+  };
+  const agent = keyword('EverlapAgent');
+  const ownStatus = keyword('EverlapStatus');
+  const reason = keyword('EverlapReason');
+  return {
+    id: workflowId,
+    temporalStatus: status.name,
+    ...(agent !== undefined && { agent }),
+    ...(ownStatus !== undefined && { status: ownStatus }),
+    ...(reason !== undefined && { reason }),
+    startedAt: startTime,
+    ...(closeTime && { closedAt: closeTime }),
+  };
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}
+
+function oneLine(text: string, max: number): string {
+  const flat = text.replace(/\s+/g, ' ').trim();
+  return flat.length <= max ? flat : `${cut(flat, max - 1)}…`;
+}

@@ -1,0 +1,15 @@
+/** What users import to define agents and tools. Safe anywhere, workflows included: nothing here needs Node. */
+export { defineAgent } from './agents/define-agent.js';
+export type { AgentDefinition, AgentOptions, ContextOptions, LapsOptions, ModelOptions } from './agents/define-agent.js';
+export { defineConfig } from './agents/define-config.js';
+export type { Config, ConfigOptions } from './agents/define-config.js';
+export { defineTool } from './agents/define-tool.js';
+export type { Effects, Reconciled, ToolCallInfo, ToolContext, ToolDefinition, ToolOptions } from './agents/define-tool.js';
+export { DefinitionError } from './agents/definition-error.js';
+export type { LimitOptions, Limits } from './agents/limits.js';
+export type { AgentResult, Reason, Status } from './agents/result.js';
+export type { AgentRunInput, RunSettings } from './agents/run-input.js';
+export type { AssistantMessage, Message, ToolCall, ToolMessage, Usage, UserMessage } from './conversation/message.js';
+export type { ModelAnswer, ModelProvider, ModelRequest } from './models/provider.js';
+export { ModelFailure } from './models/provider.js';
+export { ToolError } from './agents/tool-error.js';

@@ -1,0 +1,118 @@
+/**
+ * `everlap/worker`: what runs agents. `EverlapPlugin` adds Everlap to a worker and client that exist already;
+ * `createWorker` makes a worker that has nothing else.
+ */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import { SimplePlugin } from '@temporalio/plugin';
+import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { createActivities } from './activities/index.js';
+import { RunCache } from './activities/run-cache.js';
+import { DEFAULT_TASK_QUEUE } from './agents/define-agent.js';
+import type { ConfigOptions } from './agents/define-config.js';
+import { openaiChat } from './models/openai-chat.js';
+
+export { openaiChat } from './models/openai-chat.js';
+
+/** Bytes of conversations that a worker keeps, so as not to ask runs for what it has seen. */
+const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
+/** Lets live tokens through to watchers; Temporal's default would hold heartbeats back for seconds. */
+const HEARTBEAT_THROTTLE_MS = 100;
+/** For tools to end by themselves on shutdown, before their signal aborts. Model calls are aborted at once. */
+const SHUTDOWN_GRACE = '2 seconds';
+/** After that the worker ends whatever still runs. */
+const SHUTDOWN_FORCE = '10 seconds';
+const SHUTDOWN_POLL_MS = 50;
+
+export interface EverlapPluginOptions extends Omit<ConfigOptions, 'taskQueue'> {
+  /** Bytes of conversations kept in memory. Default 64 MB. */
+  readonly cacheBytes?: number;
+}
+
+/**
+ * Everlap as a Temporal plugin, for `Worker.create({ plugins: [new EverlapPlugin({ agents })] })`.
+ * A worker with workflows of its own (`workflowsPath`) adds `export * from 'everlap/workflows'` to them; one without gets
+ * Everlap's prebuilt bundle.
+ * @throws DefinitionError where two agents or tools of one name do not fit together.
+ */
+export class EverlapPlugin extends SimplePlugin {
+  private readonly stopping: AbortController;
+
+  constructor(options: EverlapPluginOptions) {
+    const stopping = new AbortController();
+    super({
+      name: 'everlap',
+      activities: createActivities({
+        ...options,
+        provider: options.provider ?? openaiChat(),
+        cache: new RunCache(options.cacheBytes ?? DEFAULT_CACHE_BYTES),
+        shutdown: stopping.signal,
+      }),
+    });
+    this.stopping = stopping;
+  }
+
+  override configureWorker(options: WorkerOptions): WorkerOptions {
+    return {
+      maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE_MS,
+      shutdownGraceTime: SHUTDOWN_GRACE,
+      shutdownForceTime: SHUTDOWN_FORCE,
+      ...super.configureWorker({ ...options, ...workflowsOf(options) }),
+    };
+  }
+
+  override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
+    // The SDK tells activities of a shutdown only after their grace time; a model call should not wait for that.
+    const timer = setInterval(() => {
+      if (worker.getState() !== 'RUNNING' && worker.getState() !== 'INITIALIZED') this.stopping.abort();
+    }, SHUTDOWN_POLL_MS);
+    try {
+      await super.runWorker(worker, next);
+    } finally {
+      clearInterval(timer);
+    }
+  }
+}
+
+/** The prebuilt bundle, or, where a payload converter must be bundled in, the workflows to bundle with it. */
+function workflowsOf(options: WorkerOptions): Pick<WorkerOptions, 'workflowsPath' | 'workflowBundle'> {
+  if (options.workflowsPath !== undefined || options.workflowBundle !== undefined) return {};
+  const { payloadConverterPath, failureConverterPath } = options.dataConverter ?? {};
+  return payloadConverterPath !== undefined || failureConverterPath !== undefined
+    ? { workflowsPath: fileURLToPath(new URL('./workflows/index.js', import.meta.url)) }
+    : { workflowBundle: everlapBundle() };
+}
+
+/** Everlap's workflows, bundled when the package was built: for `Worker.create` and for replaying histories. */
+export function everlapBundle(): { code: string } {
+  return { code: readFileSync(new URL('./workflow-bundle.js', import.meta.url), 'utf8') };
+}
+
+export interface CreateWorkerOptions extends EverlapPluginOptions {
+  /** Default `everlap`. */
+  readonly taskQueue?: string;
+  /** Default: from Temporal's environment configuration, else `default`. */
+  readonly namespace?: string;
+  /** Default: a new one by Temporal's environment configuration (TEMPORAL_ADDRESS, profiles, API key, mTLS). */
+  readonly connection?: NativeConnection;
+  /** Anything else that a Temporal worker takes: limits, identity, tuner, deployment options, data converter. */
+  readonly worker?: Omit<WorkerOptions, 'taskQueue' | 'namespace' | 'connection'>;
+}
+
+/**
+ * A worker for agents and nothing else. Start it with `run()`; SIGTERM and SIGINT shut it down within a bound.
+ * @throws where the server cannot be reached, or the definitions do not fit together.
+ */
+export async function createWorker(options: CreateWorkerOptions): Promise<Worker> {
+  const { taskQueue = DEFAULT_TASK_QUEUE, connection, namespace, worker, ...everlap } = options;
+  const plugin = new EverlapPlugin(everlap);
+  const environment = loadClientConnectConfig();
+  return Worker.create({
+    ...worker,
+    plugins: [...(worker?.plugins ?? []), plugin],
+    connection: connection ?? (await NativeConnection.connect(environment.connectionOptions)),
+    namespace: namespace ?? environment.namespace ?? 'default',
+    taskQueue,
+  });
+}

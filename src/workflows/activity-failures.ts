@@ -1,0 +1,32 @@
+/** Reading the failures of activities: what they say, and what they mean. Pure. */
+import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/common';
+import { cutText } from '../conversation/cut-text.js';
+
+export type FailedActivity =
+  /** The activity threw; `type` is a failure type of ours, or the name of the error. */
+  | { readonly kind: 'threw'; readonly type: string; readonly message: string }
+  /** No worker that was asked knows the activity; it surely did not run. */
+  | { readonly kind: 'unregistered'; readonly message: string }
+  /** Its worker was lost: nobody knows how far it came. */
+  | { readonly kind: 'lost'; readonly message: string }
+  /** It ran longer than allowed: nobody knows how far it came. */
+  | { readonly kind: 'timeout'; readonly message: string };
+
+/** Reads a failure; null for what is no failure of an activity. */
+export function readFailure(error: unknown): FailedActivity | null {
+  if (!(error instanceof ActivityFailure)) return null;
+  const { cause } = error;
+  if (cause instanceof TimeoutFailure) {
+    return cause.timeoutType === 'HEARTBEAT'
+      ? { kind: 'lost', message: 'the worker was lost while it ran' }
+      : { kind: 'timeout', message: 'it took too long' };
+  }
+  const message = cutText(cause?.message ?? error.message, 2000);
+  if (cause instanceof ApplicationFailure) {
+    if (cause.type === 'NotFoundError' && message.includes('is not registered on this Worker')) {
+      return { kind: 'unregistered', message };
+    }
+    return { kind: 'threw', type: cause.type ?? 'Error', message };
+  }
+  return { kind: 'threw', type: 'Error', message };
+}

@@ -1,0 +1,139 @@
+/**
+ * The workflow `agentRun`: the message API, then the loop. This file is the policy of a run; how each step is done is in
+ * the module of its name. It knows no provider and no tool.
+ */
+/**
+ * The workflow `agentRun`: the message API, then the loop. This file is the policy of a run; how each step is done is in
+ * the module of its name. It knows no provider and no tool.
+ */
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { allHandlersFinished, CancellationScope, condition, upsertMemo } from '@temporalio/workflow';
+import type { AgentResult, Ending } from '../agents/result.js';
+import type { AgentRunInput } from '../agents/run-input.js';
+import { RESULT_MEMO } from '../agents/wire.js';
+import { callsOf } from '../conversation/conversation.js';
+import { askModel, type TurnAnswer } from './ask-model.js';
+import { begin } from './begin.js';
+import { compactIfLong } from './compaction.js';
+import { continueIfDue } from './continue-as-new.js';
+import { watchDeadline } from './deadline.js';
+import { endingOf, isEnding, resultOf, summarise } from './ending.js';
+import { exhaustedLimit } from './limits.js';
+import { listen } from './listen.js';
+import { showInSearch } from './presentation.js';
+import { drainSteering, takeFollowUp } from './queues.js';
+import { Run } from './run.js';
+import { closeCalls, runTools } from './run-tools.js';
+import { safePoint } from './safe-point.js';
+import { judge, STUCK_WARNING, turnSignature } from './stuck.js';
+
+/** One agent run, as a workflow of its own. */
+export async function agentRun(input: AgentRunInput): Promise<AgentResult> {
+  const result = await live(new Run(input, 'own_workflow'));
+  if (result.status === 'failed') {
+    const message = result.error ?? result.reason;
+    throw ApplicationFailure.create({ type: result.reason, message, nonRetryable: true, details: [result] });
+  }
+  if (result.status === 'cancelled') {
+    upsertMemo({ [RESULT_MEMO]: result });
+    throw new CancelledFailure('The run was cancelled.');
+  }
+  return result;
+}
+
+/**
+ * One agent run inside a team's own workflow, which keeps its own name and result. It takes over the signals, updates and
+ * queries of a run, and never continues as new: keep it under some 300 turns, or start `agentRun` as a child.
+ * @returns the result of every ending but cancellation, which rejects as Temporal's own calls do.
+ */
+export async function runAgent(input: Omit<AgentRunInput, 'carried'>): Promise<AgentResult> {
+  const result = await live(new Run(input, 'within_workflow'));
+  if (result.status === 'cancelled') throw new CancelledFailure('The run was cancelled.');
+  return result;
+}
+
+async function live(run: Run): Promise<AgentResult> {
+  listen(run);
+  const stopWatching = watchDeadline(run);
+  const ending = await runToEnd(run);
+  stopWatching();
+  // From here on updates are refused; those under way get their answer before the run is closed.
+  run.ending = ending;
+  await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
+  run.enter('ended');
+  showInSearch(run);
+  run.result = resultOf(run, ending);
+  return run.result;
+}
+
+async function runToEnd(run: Run): Promise<Ending> {
+  try {
+    const ending = (await begin(run)) ?? (await loop(run));
+    if (ending.status === 'exhausted' && run.spec.onLimit === 'summarize') await summarise(run, ending);
+    return ending;
+  } catch (error) {
+    return endingOf(run, error);
+  }
+}
+
+async function loop(run: Run): Promise<Ending> {
+  for (;;) {
+    const stop = (await safePoint(run)) ?? exhaustedLimit(run.state, Date.now());
+    if (stop) return stop;
+    takeSteering(run);
+    await compactIfLong(run);
+    const answer = await askModel(run);
+    if (isEnding(answer)) return answer;
+    const calls = callsOf(answer.message);
+    const stopped = await safePoint(run);
+    // An answer in hand is not thrown away for a deadline that passed while it was made.
+    if (stopped && (stopped.status !== 'exhausted' || calls.length > 0)) {
+      closeCalls(run, calls);
+      return stopped;
+    }
+    const end = calls.length === 0 ? afterAnswer(run) : await afterCalls(run, answer);
+    if (end) return end;
+    await continueIfDue(run);
+  }
+}
+
+function takeSteering(run: Run): void {
+  const steering = drainSteering(run.state);
+  if (steering !== null) run.say(steering);
+}
+
+/** No calls: the turn's text is the answer, unless somebody has said something meanwhile. */
+function afterAnswer(run: Run): Ending | undefined {
+  const { state } = run;
+  const limit = exhaustedLimit(state, Date.now());
+  if (state.steering.length > 0) {
+    const grace = limit?.reason === 'max_turns' && state.graceTurns === 0;
+    if (grace) state.graceTurns = 1;
+    if (grace || limit === undefined) {
+      state.transition = 'steering';
+      return undefined;
+    }
+  }
+  if (state.followUps.length > 0 && limit !== undefined) return limit;
+  const followUp = takeFollowUp(state);
+  if (followUp === null) return { status: 'completed', reason: 'answered' };
+  run.say(followUp);
+  state.transition = 'follow_up';
+  return undefined;
+}
+
+async function afterCalls(run: Run, answer: TurnAnswer): Promise<Ending | undefined> {
+  const { state } = run;
+  const results = await runTools(run, answer);
+  state.transition = 'tool_results';
+  const stop = await safePoint(run);
+  if (stop) return stop;
+  const [memory, verdict] = judge(state.stuck, turnSignature(callsOf(answer.message), results), run.spec.stuckWindow);
+  state.stuck = memory;
+  if (verdict === 'stuck') return { status: 'stopped', reason: 'stuck' };
+  if (verdict === 'warn') {
+    run.say({ role: 'user', kind: 'notice', text: STUCK_WARNING });
+    state.transition = 'stuck_warning';
+  }
+  return undefined;
+}

@@ -1,0 +1,34 @@
+/** The start of a run: its agent's spec, pinned for as long as the run lives (a carried run brings it along). */
+import { proxyLocalActivities } from '@temporalio/workflow';
+import type { Ending } from '../agents/result.js';
+import { DESCRIBE_FAILURE, type DescribeAgentInput, type DescribeAgentOutput } from '../agents/wire.js';
+import { readFailure } from './activity-failures.js';
+import { showInSearch } from './presentation.js';
+import type { Run } from './run.js';
+
+const { describeAgent } = proxyLocalActivities<{
+  describeAgent(input: DescribeAgentInput): Promise<DescribeAgentOutput>;
+}>({
+  startToCloseTimeout: '30 seconds',
+  retry: { maximumAttempts: 10 },
+});
+
+/** Pins the spec. Returns the ending where the agent is unknown or the input is wrong: no retry helps then. */
+export async function begin(run: Run): Promise<Ending | undefined> {
+  const { input, state } = run;
+  if (run.specIfKnown !== null) return undefined;
+  try {
+    run.pin(await describeAgent({ agent: input.agent, task: input.task, ...(input.settings && { settings: input.settings }) }));
+  } catch (error) {
+    const failure = readFailure(error);
+    if (failure === null) throw error;
+    run.note(failure.message);
+    const type = failure.kind === 'threw' ? failure.type : '';
+    const known = Object.values(DESCRIBE_FAILURE).find((reason) => reason === type);
+    return { status: 'failed', reason: known ?? 'internal' };
+  }
+  // What `setLimits` said before the spec was there goes before it.
+  state.limits = { ...run.spec.limits, ...state.limits };
+  showInSearch(run);
+  return undefined;
+}

@@ -1,0 +1,142 @@
+/**
+ * One answered model call: which model is asked, how often, and what a failure means for the run.
+ * Retries of one model are Temporal's (the activity's retry policy); going on to the next model, compacting after an
+ * overflow, and a new try after a lost worker are decided here.
+ */
+import { isCancellation, proxyActivities } from '@temporalio/workflow';
+import type { Ending, FailedReason } from '../agents/result.js';
+import { WORKER_SHUTDOWN, type CallModelInput, type CallModelOutput } from '../agents/wire.js';
+import { estimateMessages, estimateTokens } from '../models/estimate.js';
+import { readFailure, type FailedActivity } from './activity-failures.js';
+import { compact, MAX_COMPACTIONS_IN_A_ROW } from './compaction.js';
+import { addCost, addUsage, outputBudget } from './limits.js';
+import { modelSummary } from './presentation.js';
+import { takeForceFinish } from './safe-point.js';
+import type { Run } from './run.js';
+
+/** Model calls that were lost with their worker, and are made again, before one is given up. */
+const MAX_LOST = 10;
+/** Beyond `model.timeout`, for the worker to end the stream itself and say so. */
+const GRACE_MS = 10_000;
+
+export interface Answered {
+  readonly output: CallModelOutput;
+  readonly model: string;
+}
+
+/** `last`: the summary of an exhausted run, with tools off, beyond its limits and its deadline. */
+type Which = 'next' | 'last';
+
+/** Asks until there is an answer, or the run has to end. Adds up usage and cost; leaves the conversation alone. */
+export async function callModel(run: Run, which: Which = 'next'): Promise<Answered | Ending> {
+  let lost = 0;
+  for (;;) {
+    const forced = takeForceFinish(run);
+    if (forced) return forced;
+    const { model } = run;
+    const price = run.spec.prices[model];
+    const budget = which === 'last' ? {} : outputBudget(run.state, price, estimatedInput(run));
+    if ('status' in budget) return budget;
+    run.enter('model');
+    let failure: FailedActivity;
+    try {
+      const call = (): Promise<CallModelOutput> => schedule(run, model, which, budget.maxOutputTokens);
+      const output = await (which === 'last' ? call() : run.within(call));
+      run.state.usage = addUsage(run.state.usage, output.usage);
+      run.state.costUsd = addCost(run.state.costUsd, output.usage, price);
+      return { output, model };
+    } catch (error) {
+      const read = isCancellation(error) ? null : readFailure(error);
+      if (read === null) throw error;
+      failure = read;
+    }
+    run.note(`${model} did not answer: ${failure.message}`);
+    if (isOverflow(failure)) {
+      if (run.state.compactionsInARow >= MAX_COMPACTIONS_IN_A_ROW) return failed('context_overflow');
+      run.state.transition = 'overflow';
+      await compact(run, 'overflow');
+    } else if (isLost(failure) && (lost += 1) <= MAX_LOST) {
+      continue;
+    } else {
+      const reason = finalReason(failure);
+      if (reason !== null) return failed(reason);
+      if (run.state.modelIndex >= run.spec.fallbackModels.length) {
+        return failed(isStalled(failure) ? 'stalled' : 'model_unavailable');
+      }
+      run.state.modelIndex += 1;
+      lost = 0;
+    }
+  }
+}
+
+function schedule(
+  run: Run,
+  model: string,
+  which: Which,
+  budget: number | undefined,
+): Promise<CallModelOutput> {
+  const { spec, state } = run;
+  const { head, messages } = state.conversation;
+  const caps = [budget, spec.model.maxOutputTokens].filter((cap) => cap !== undefined);
+  const input: CallModelInput = {
+    spec: spec.hash,
+    lap: state.lap,
+    turn: state.turns + 1,
+    base: head,
+    delta: messages.slice(head.length),
+    model,
+    ...(which === 'last' && { tools: 'none' as const }),
+    ...(caps.length > 0 && { maxOutputTokens: Math.min(...caps) }),
+    ...(which === 'next' && run.deadline !== undefined && { deadline: run.deadline }),
+  };
+  return proxyActivities<{ callModel(input: CallModelInput): Promise<CallModelOutput> }>({
+    startToCloseTimeout: spec.model.timeoutMs + GRACE_MS,
+    heartbeatTimeout: spec.heartbeatTimeoutMs,
+    retry: { maximumAttempts: spec.model.attempts, initialInterval: 1000, maximumInterval: 30_000 },
+    summary: modelSummary(input.turn, model),
+  }).callModel(input);
+}
+
+/** Tokens that the next call will send: what the provider counted last time, and an estimate of what is new. */
+export function estimatedInput(run: Run): number {
+  const { head, headTokens, messages } = run.state.conversation;
+  if (headTokens !== null) return headTokens + estimateMessages(messages.slice(head.length));
+  const { instructions, tools } = run.spec;
+  return estimateTokens(instructions) + estimateTokens(JSON.stringify(tools)) + estimateMessages(messages);
+}
+
+function isOverflow(failure: FailedActivity): boolean {
+  return failure.kind === 'threw' && failure.type === 'overflow';
+}
+
+/** The worker's end, not the model's: no attempt of the model should be counted for it. */
+function isLost(failure: FailedActivity): boolean {
+  return failure.kind === 'lost' || failure.kind === 'unregistered' || (failure.kind === 'threw' && failure.type === WORKER_SHUTDOWN);
+}
+
+function isStalled(failure: FailedActivity): boolean {
+  return failure.kind === 'timeout' || (failure.kind === 'threw' && failure.type === 'stalled');
+}
+
+/** The reason that no other model can help with; null where the next one may. */
+function finalReason(failure: FailedActivity): FailedReason | null {
+  if (failure.kind !== 'threw') return null;
+  switch (failure.type) {
+    case 'auth':
+    case 'quota':
+    case 'content_filter':
+    case 'bad_request':
+      return failure.type;
+    case 'transient':
+    case 'stalled':
+    case WORKER_SHUTDOWN:
+      return null;
+    default:
+      return 'internal';
+  }
+}
+
+/** Its sentence is the run's last error (`run.note`). */
+function failed(reason: FailedReason): Ending {
+  return { status: 'failed', reason };
+}

@@ -1,0 +1,38 @@
+/** Going on in a new execution of the same run, before this one's history grows too long. */
+import { allHandlersFinished, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
+import type { AgentRunInput } from '../agents/run-input.js';
+import { utf8Length } from '../conversation/paging.js';
+import { compact } from './compaction.js';
+import type { Run } from './run.js';
+import type { CarriedRun } from './run-state.js';
+
+/** The server takes 10,000 signals for one execution. */
+const MAX_MESSAGES_RECEIVED = 8000;
+/** Bytes that the input of the next execution may have: a payload may have 2 MB. */
+const MAX_CARRIED_BYTES = 1_500_000;
+
+/** Called between turns only: no call is open then. Does not return where the run goes on in a new execution. */
+export async function continueIfDue(run: Run): Promise<void> {
+  if (run.place === 'within_workflow') return;
+  if (!workflowInfo().continueAsNewSuggested && run.messagesReceived < MAX_MESSAGES_RECEIVED) return;
+  if (carriedBytes(run) > MAX_CARRIED_BYTES) await compact(run, 'payload');
+  await condition(allHandlersFinished);
+  // From here to the command there is no await: what came before is in the state, what comes later makes the server
+  // refuse the command and hand it to this execution first.
+  const { agent, task, settings } = run.input;
+  await continueAsNew<(input: AgentRunInput) => Promise<unknown>>({
+    agent,
+    task,
+    ...(settings && { settings }),
+    carried: carried(run),
+  });
+}
+
+function carried(run: Run): CarriedRun {
+  return { state: run.state, spec: run.spec };
+}
+
+function carriedBytes(run: Run): number {
+  return utf8Length(JSON.stringify(carried(run)));
+}
+

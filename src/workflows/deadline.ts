@@ -1,0 +1,24 @@
+/** Ends work at the deadline: one timer for the whole run, set anew only when `setLimits` moves the deadline. */
+import { CancellationScope, condition, isCancellation } from '@temporalio/workflow';
+import type { Run } from './run.js';
+
+/** Starts watching; returns how to stop. */
+export function watchDeadline(run: Run): () => void {
+  const scope = new CancellationScope();
+  scope.run(() => watch(run)).catch((error: unknown) => {
+    if (!isCancellation(error)) throw error;
+  });
+  return () => scope.cancel();
+}
+
+async function watch(run: Run): Promise<never> {
+  for (;;) {
+    await condition(() => run.deadline !== undefined);
+    const due = run.deadline ?? 0;
+    const moved = (): boolean => run.deadline !== due;
+    const wait = due - Date.now();
+    if (wait > 0 && (await condition(moved, wait))) continue;
+    run.interruptWork();
+    await condition(moved);
+  }
+}

@@ -1,0 +1,67 @@
+/** From the reason of an end to the run's result. */
+import { ContinueAsNew, isCancellation } from '@temporalio/workflow';
+import type { AgentResult, Ending } from '../agents/result.js';
+import { callsOf } from '../conversation/conversation.js';
+import { callModel } from './call-model.js';
+import { unconsumed } from './queues.js';
+import { DeadlinePassed, type Run } from './run.js';
+import { closeCalls } from './run-tools.js';
+
+export function isEnding<T extends object>(value: T | Ending): value is Ending {
+  return 'status' in value && 'reason' in value;
+}
+
+/** What an error out of the loop means. Whatever is not foreseen ends the run as `internal`, rather than failing its workflow task for ever. */
+export function endingOf(run: Run, error: unknown): Ending {
+  if (error instanceof ContinueAsNew) throw error;
+  if (error instanceof DeadlinePassed) return { status: 'exhausted', reason: 'deadline' };
+  if (isCancellation(error)) return { status: 'cancelled', reason: 'cancelled' };
+  run.note(`The run failed inside: ${error instanceof Error ? error.message : String(error)}`);
+  return { status: 'failed', reason: 'internal' };
+}
+
+/** One last call, with tools off, for an exhausted run that is to sum up. Its failure changes nothing of the end. */
+export async function summarise(run: Run, ending: Ending): Promise<void> {
+  run.say({
+    role: 'user',
+    kind: 'notice',
+    text:
+      `This run ends here: its limit is reached (${ending.reason}). Call no more tools. ` +
+      'Sum up for the user what was done, what was found, and what is left open.',
+  });
+  const answer = await callModel(run, 'last');
+  if (isEnding(answer)) return;
+  const { message } = answer.output;
+  run.say(message);
+  closeCalls(run, callsOf(message));
+  if (message.text.trim() !== '') run.limitSummary = message.text;
+}
+
+export function resultOf(run: Run, ending: Ending): AgentResult {
+  const { state } = run;
+  return {
+    ...ending,
+    output: outputOf(run, ending),
+    turns: state.turns,
+    laps: state.lap,
+    toolCalls: state.toolCalls,
+    usage: state.usage,
+    costUsd: state.costUsd,
+    unconsumedSteering: unconsumed(state),
+    ...(ending.status === 'failed' && { error: state.lastError ?? `The run failed: ${ending.reason}.` }),
+  };
+}
+
+function outputOf(run: Run, ending: Ending): string | null {
+  const { lastText, forceFinish } = run.state;
+  switch (ending.status) {
+    case 'completed':
+      return lastText;
+    case 'stopped':
+      return ending.reason === 'force_finished' ? (forceFinish?.output ?? lastText) : null;
+    case 'exhausted':
+      return run.limitSummary;
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * The names under which a run is spoken to: signals, updates of the same names, queries, and what they carry.
+ * For the workflow, the client, and whoever defines their own. Imports nothing that runs.
+ */
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { AgentSpec } from '../agents/spec.js';
+import type { LimitOptions } from '../agents/limits.js';
+import type { Head, Message, Usage } from '../conversation/message.js';
+import type { Phase, Transition } from './run-state.js';
+
+/** `steer`, `followUp`: a text, or with an id: the same id twice counts once. */
+export type TextArgument = string | { readonly text: string; readonly id?: string };
+export interface ForceFinishArgument {
+  readonly reason?: string;
+  readonly output?: string;
+}
+
+/** Its place in the queue (from 1; 0: this id was taken before), and the turn that it will enter. */
+export interface QueuedAnswer {
+  readonly position: number;
+  readonly turn: number;
+}
+export interface StandingAnswer {
+  readonly status: string;
+  readonly phase: Phase;
+  readonly lap: number;
+  readonly turn: number;
+}
+/** Milliseconds for `durationMs`. */
+export type LimitsAnswer = Readonly<Record<string, { readonly limit: number; readonly left: number }>>;
+
+export const steerSignal = defineSignal<[TextArgument]>('steer');
+export const followUpSignal = defineSignal<[TextArgument]>('followUp');
+export const forceFinishSignal = defineSignal<[ForceFinishArgument?]>('forceFinish');
+export const pauseSignal = defineSignal('pause');
+export const resumeSignal = defineSignal('resume');
+export const setLimitsSignal = defineSignal<[LimitOptions]>('setLimits');
+
+export const steerUpdate = defineUpdate<QueuedAnswer, [TextArgument]>('steer');
+export const followUpUpdate = defineUpdate<QueuedAnswer, [TextArgument]>('followUp');
+export const forceFinishUpdate = defineUpdate<StandingAnswer, [ForceFinishArgument?]>('forceFinish');
+export const pauseUpdate = defineUpdate<StandingAnswer>('pause');
+export const resumeUpdate = defineUpdate<StandingAnswer>('resume');
+export const setLimitsUpdate = defineUpdate<LimitsAnswer, [LimitOptions]>('setLimits');
+
+/** Always under 64 KB. */
+export interface RunView {
+  readonly agent: string;
+  readonly task: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly phase: Phase;
+  readonly transition: Transition;
+  readonly lap: number;
+  readonly turn: number;
+  readonly model: string | null;
+  readonly limits: LimitsAnswer;
+  /** Tool calls that wait for a person's decision, and questions that wait for an answer. */
+  readonly pending: readonly PendingView[];
+  readonly queues: { readonly steering: number; readonly followUps: number };
+  readonly usage: Usage;
+  readonly costUsd: number | null;
+  readonly toolCalls: number;
+  readonly messages: number;
+  readonly compactions: number;
+  readonly lastError: string | null;
+  readonly output?: string | null;
+}
+
+export interface PendingView {
+  readonly callId: string;
+  readonly tool: string;
+  readonly args: string;
+}
+
+export interface MessagesArgument {
+  /** Index of the first message. Default 0. */
+  readonly from?: number;
+  /** Messages at most; a page is under 1 MB whatever it says. */
+  readonly limit?: number;
+  /** Adds the run's spec to the page; for workers that lost their cache. */
+  readonly spec?: boolean;
+}
+
+/** Messages of the current lap. `next` is where to go on, null at the end. */
+export interface MessagesPage {
+  readonly messages: readonly Message[];
+  readonly from: number;
+  readonly total: number;
+  readonly next: number | null;
+  readonly lap: number;
+  readonly head: Head;
+  readonly spec?: AgentSpec;
+}
+
+export const stateQuery = defineQuery<RunView>('state');
+export const messagesQuery = defineQuery<MessagesPage, [MessagesArgument?]>('messages');

@@ -1,0 +1,74 @@
+/** What the reader of the Temporal UI sees: details, summaries, search attributes. Never a secret, never long. */
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import { upsertSearchAttributes } from '@temporalio/workflow';
+import { cut } from '../conversation/cut-text.js';
+import type { JsonObject } from '../conversation/json.js';
+import type { Run } from './run.js';
+import { limitsLeft, tokensOf } from './limits.js';
+
+const AGENT = defineSearchAttributeKey('EverlapAgent', SearchAttributeType.KEYWORD);
+const STATUS = defineSearchAttributeKey('EverlapStatus', SearchAttributeType.KEYWORD);
+const REASON = defineSearchAttributeKey('EverlapReason', SearchAttributeType.KEYWORD);
+const TURNS = defineSearchAttributeKey('EverlapTurns', SearchAttributeType.INT);
+const COST = defineSearchAttributeKey('EverlapCostUsd', SearchAttributeType.DOUBLE);
+
+export function modelSummary(turn: number, model: string): string {
+  return line(`turn ${turn} · ${model}`, 100);
+}
+
+/** `read_invoice number=17` */
+export function toolSummary(name: string, args: JsonObject): string {
+  const shown = Object.entries(args).map(([key, value]) => {
+    return `${key}=${line(typeof value === 'string' ? value : JSON.stringify(value), 40)}`;
+  });
+  return line([name, ...shown].join(' '), 100);
+}
+
+/** Markdown: where the run stands, what it waits for, what it cost. */
+export function describeProgress(run: Run): string {
+  const { state } = run;
+  const lines = [
+    `**${statusOf(run)}** · ${run.phase} · lap ${state.lap} · turn ${state.turns}`,
+    `Agent ${run.input.agent}: ${line(run.task, 200)}`,
+    `Cost ${costText(state.costUsd)} · ${tokensOf(state.usage)} tokens · ${state.toolCalls} tool calls`,
+  ];
+  const left = Object.entries(limitsLeft(state, Date.now())).map(([name, { left, limit }]) => `${name} ${left} of ${limit}`);
+  if (left.length > 0) lines.push(`Left: ${left.join(', ')}`);
+  if (state.steering.length + state.followUps.length > 0) {
+    lines.push(`Waiting: ${state.steering.length} steering, ${state.followUps.length} follow-ups`);
+  }
+  if (state.lastError !== null) lines.push(`Last error: ${line(state.lastError, 300)}`);
+  return lines.join('\n\n');
+}
+
+/** `running`, `paused`, `waiting`, or how it ended. */
+export function statusOf(run: Run): string {
+  if (run.ending !== null) return run.ending.status;
+  return run.phase === 'paused' || run.phase === 'waiting' ? run.phase : 'running';
+}
+
+/** At most `max` characters, in one line. */
+function line(text: string, max: number): string {
+  const flat = text.replace(/\s+/g, ' ');
+  return flat.length <= max ? flat : `${cut(flat, max - 1)}…`;
+}
+
+function costText(costUsd: number | null): string {
+  return costUsd === null ? 'unknown' : `$${costUsd.toFixed(4)}`;
+}
+
+/**
+ * Writes the search attributes, where the namespace has them. Each write is an event, so this is for changes of status
+ * (start, pause, end, continue-as-new), not for every turn.
+ */
+export function showInSearch(run: Run): void {
+  if (run.specIfKnown?.searchAttributes !== true) return;
+  const { state, ending } = run;
+  upsertSearchAttributes([
+    { key: AGENT, value: run.input.agent },
+    { key: STATUS, value: statusOf(run) },
+    { key: TURNS, value: state.turns },
+    { key: COST, value: state.costUsd ?? null },
+    ...(ending === null ? [] : [{ key: REASON, value: ending.reason }]),
+  ]);
+}

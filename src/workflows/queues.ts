@@ -1,0 +1,58 @@
+/**
+ * Steering and follow-ups: words of people on their way into the conversation.
+ * Invariant: a text that was accepted is either in its queue, or in the conversation, or in the result's
+ * `unconsumedSteering`; and one id is accepted once.
+ */
+import type { UnconsumedText } from '../agents/result.js';
+import type { UserMessage } from '../conversation/message.js';
+import type { Refused } from './arguments.js';
+import type { QueuedText, RunState } from './run-state.js';
+
+/** Ids remembered for `the same id twice counts once`; older ones are forgotten. */
+const MAX_SEEN_IDS = 1000;
+/** Texts waiting at once: past that a run would outgrow what it can carry. */
+const MAX_WAITING = 2000;
+const MAX_WAITING_CHARS = 400_000;
+
+export type Queue = 'steering' | 'followUps';
+export type Accepted = { readonly position: number };
+
+/** Puts a text into its queue. The same id again changes nothing and gets the same answer while it waits. */
+export function enqueue(state: RunState, queue: Queue, entry: QueuedText): Accepted | Refused {
+  const waiting = state[queue];
+  if (entry.id !== undefined) {
+    const at = waiting.findIndex(({ id }) => id === entry.id);
+    if (at >= 0) return { position: at + 1 };
+    if (state.seenIds.includes(entry.id)) return { position: 0 };
+  }
+  const chars = waiting.reduce((sum, { text }) => sum + text.length, entry.text.length);
+  if (waiting.length >= MAX_WAITING || chars > MAX_WAITING_CHARS) {
+    return { refused: `${waiting.length} texts are waiting already; wait until the run has taken them.` };
+  }
+  waiting.push(entry);
+  if (entry.id !== undefined) state.seenIds = [...state.seenIds, entry.id].slice(-MAX_SEEN_IDS);
+  return { position: waiting.length };
+}
+
+/** All waiting steering as ONE message, in arrival order; null where none waits. */
+export function drainSteering(state: RunState): UserMessage | null {
+  if (state.steering.length === 0) return null;
+  const text = state.steering.map((entry) => `[STEERING] ${entry.text}`).join('\n\n');
+  state.steering = [];
+  return { role: 'user', kind: 'steering', text };
+}
+
+/** The oldest follow-up as a message; null where none waits. */
+export function takeFollowUp(state: RunState): UserMessage | null {
+  const [next, ...rest] = state.followUps;
+  if (next === undefined) return null;
+  state.followUps = rest;
+  return { role: 'user', kind: 'follow_up', text: next.text };
+}
+
+export function unconsumed(state: RunState): UnconsumedText[] {
+  return [
+    ...state.steering.map((entry) => ({ kind: 'steer' as const, ...entry })),
+    ...state.followUps.map((entry) => ({ kind: 'followUp' as const, ...entry })),
+  ];
+}

@@ -1,0 +1,121 @@
+/**
+ * The state of a run: one serialisable value. Whatever a run must remember over continue-as-new is in here and nowhere
+ * else. Only plain data; what it means is decided in the modules beside it.
+ */
+import type { AgentSpec } from '../agents/spec.js';
+import type { Limits } from '../agents/limits.js';
+import type { Head, Message, Usage } from '../conversation/message.js';
+import { EMPTY_HEAD } from '../conversation/message.js';
+
+/** Why the loop went round again; shown in `state`. */
+export type Transition =
+  | 'started'
+  | 'tool_results'
+  | 'steering'
+  | 'follow_up'
+  | 'empty_answer'
+  | 'answer_cut'
+  | 'overflow'
+  | 'stuck_warning'
+  | 'not_verified'
+  | 'next_lap'
+  | 'continued_as_new';
+
+/** What the run is doing right now. */
+export type Phase = 'starting' | 'model' | 'tools' | 'compacting' | 'paused' | 'waiting' | 'verifying' | 'ended';
+
+export interface QueuedText {
+  readonly text: string;
+  readonly id?: string;
+}
+
+export interface Conversation {
+  messages: Message[];
+  /** Up to where workers know it under a hash; what lies behind is the next call's delta. */
+  head: Head;
+  /** Tokens of instructions, tools and messages up to `head`, as the provider counted them; null before it did. */
+  headTokens: number | null;
+}
+
+export interface ForceFinish {
+  readonly reason?: string;
+  readonly output?: string;
+}
+
+export interface RunState {
+  lap: number;
+  /** Answered model calls, over all laps. */
+  turns: number;
+  /** Calls that were run, over all laps. */
+  toolCalls: number;
+  usage: Usage;
+  /** null from the first answer on whose price is not known. */
+  costUsd: number | null;
+  startedAt: number;
+  limits: Limits;
+  transition: Transition;
+  conversation: Conversation;
+  steering: QueuedText[];
+  followUps: QueuedText[];
+  /** Ids of steering and follow-ups that were taken already, oldest first, bounded. */
+  seenIds: string[];
+  paused: boolean;
+  forceFinish: ForceFinish | null;
+  /** 0 for the agent's own model, n for the n-th fallback. */
+  modelIndex: number;
+  /** The model's last text: the output of a force-finished run. */
+  lastText: string | null;
+  /** Signatures of the newest tool turns, and whether the model was warned. */
+  stuck: { signatures: string[]; warned: boolean };
+  /** 1 once a turn beyond the limit was granted, for steering that came while the last allowed answer was made. */
+  graceTurns: 0 | 1;
+  /** Over all laps. */
+  compactions: number;
+  /** Since the last answered call. */
+  compactionsInARow: number;
+  failedLaps: number;
+  /** The note of `hand_off` for the next lap. */
+  handoff: string | null;
+  /** What went wrong last, as a sentence; the run may have gone on since. */
+  lastError: string | null;
+}
+
+/** What continue-as-new hands on. */
+export interface CarriedRun {
+  readonly state: RunState;
+  /** Absent where the next lap is to take the agent's newest one. */
+  readonly spec?: AgentSpec;
+}
+
+export function newRunState(task: string, now: number): RunState {
+  return {
+    lap: 1,
+    turns: 0,
+    toolCalls: 0,
+    usage: { input: 0, output: 0 },
+    costUsd: 0,
+    startedAt: now,
+    limits: {},
+    transition: 'started',
+    conversation: newConversation([{ role: 'user', kind: 'task', text: task }]),
+    steering: [],
+    followUps: [],
+    seenIds: [],
+    paused: false,
+    forceFinish: null,
+    modelIndex: 0,
+    lastText: null,
+    stuck: { signatures: [], warned: false },
+    graceTurns: 0,
+    compactions: 0,
+    compactionsInARow: 0,
+    failedLaps: 0,
+    handoff: null,
+    lastError: null,
+  };
+}
+
+/** A conversation that no worker knows yet. */
+export function newConversation(messages: readonly Message[]): Conversation {
+  return { messages: [...messages], head: EMPTY_HEAD, headTokens: null };
+}

@@ -1,0 +1,120 @@
+/**
+ * One run while it lives in this execution: its state, and what the state cannot say (what it does right now, the scope
+ * of its work). Every module beside this one reads and changes the run through here; no module keeps state of its own,
+ * since a reused isolate would leak it into other runs.
+ */
+import { CancellationScope, isCancellation, log, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
+import type { AgentResult, Ending } from '../agents/result.js';
+import type { AgentRunInput } from '../agents/run-input.js';
+import type { AgentSpec } from '../agents/spec.js';
+import { cutText } from '../conversation/cut-text.js';
+import type { Message } from '../conversation/message.js';
+import { describeProgress } from './presentation.js';
+import { deadlineOf, isPastDeadline } from './limits.js';
+import { newRunState, type Phase, type RunState } from './run-state.js';
+
+export class Run {
+  state: RunState;
+  phase: Phase = 'starting';
+  /** Set when the end is decided: from then on nothing is accepted any more. */
+  ending: Ending | null = null;
+  /** The last words of an exhausted run that sums up. */
+  limitSummary: string | null = null;
+  /** What the run returns, once it has ended. */
+  result: AgentResult | null = null;
+  /** Signals and updates seen by this execution, for continue-as-new. */
+  messagesReceived = 0;
+  private pinned: AgentSpec | null;
+  private work: CancellationScope | null = null;
+
+  constructor(
+    readonly input: AgentRunInput,
+    /** Only a workflow of its own may continue as new: another's input is not Everlap's to write. */
+    readonly place: 'own_workflow' | 'within_workflow',
+  ) {
+    this.state = input.carried?.state ?? newRunState(this.task, Date.now());
+    this.pinned = input.carried?.spec ?? null;
+    if (input.carried !== undefined && this.state.transition !== 'next_lap') this.state.transition = 'continued_as_new';
+  }
+
+  /** As text, even where somebody started the run with something else: `describeAgent` refuses that with a sentence. */
+  get task(): string {
+    return typeof this.input.task === 'string' ? this.input.task : '';
+  }
+
+  get id(): string {
+    return workflowInfo().workflowId;
+  }
+
+  get spec(): AgentSpec {
+    if (this.pinned === null) throw new Error('The spec was asked for before describeAgent had answered.');
+    return this.pinned;
+  }
+
+  get specIfKnown(): AgentSpec | null {
+    return this.pinned;
+  }
+
+  pin(spec: AgentSpec): void {
+    this.pinned = spec;
+  }
+
+  get model(): string {
+    const { modelIndex } = this.state;
+    return (modelIndex === 0 ? undefined : this.spec.fallbackModels[modelIndex - 1]) ?? this.spec.model.name;
+  }
+
+  get deadline(): number | undefined {
+    return deadlineOf(this.state);
+  }
+
+  get isPastDeadline(): boolean {
+    return isPastDeadline(this.state, Date.now());
+  }
+
+  /** Adds to the conversation; workers learn of it with the next call's delta. */
+  say(...messages: readonly Message[]): void {
+    this.state.conversation.messages.push(...messages);
+  }
+
+  enter(phase: Phase): void {
+    this.phase = phase;
+    setCurrentDetails(describeProgress(this));
+  }
+
+  note(problem: string): void {
+    this.state.lastError = cutText(problem, 2000);
+    log.warn(this.state.lastError);
+  }
+
+  /**
+   * Does activity work in a scope that ends with the run's cancellation or at its deadline, whichever comes first.
+   * Both reject with a cancellation; {@link isPastDeadline} tells them apart.
+   */
+  async within<T>(work: () => Promise<T>): Promise<T> {
+    if (this.isPastDeadline) throw new DeadlinePassed();
+    try {
+      return await CancellationScope.cancellable(async () => {
+        this.work = CancellationScope.current();
+        return await work();
+      });
+    } catch (error) {
+      if (isCancellation(error) && !CancellationScope.current().consideredCancelled) {
+        throw new DeadlinePassed();
+      }
+      throw error;
+    } finally {
+      this.work = null;
+    }
+  }
+
+  /** Cancels what {@link within} is doing: the deadline has come. */
+  interruptWork(): void {
+    this.work?.cancel();
+  }
+}
+
+/** Thrown out of {@link Run.within} at the deadline; the loop turns it into the ending. */
+export class DeadlinePassed extends Error {
+  override readonly name = 'DeadlinePassed';
+}

@@ -1,0 +1,30 @@
+/**
+ * The places where a run may stop: in this order force-finish, pause, cancel, deadline. Limits that forbid only another
+ * model call are looked at by the loop, so that a turn that has begun ends in order.
+ */
+import { CancelledFailure } from '@temporalio/common';
+import { CancellationScope, condition } from '@temporalio/workflow';
+import type { Ending } from '../agents/result.js';
+import { showInSearch } from './presentation.js';
+import type { Run } from './run.js';
+
+/** Waits out a pause. Returns the ending where the run has to end here. */
+export async function safePoint(run: Run): Promise<Ending | undefined> {
+  const forced = takeForceFinish(run);
+  if (forced) return forced;
+  if (run.state.paused) {
+    const { phase } = run;
+    run.enter('paused');
+    showInSearch(run);
+    await condition(() => !run.state.paused || run.state.forceFinish !== null || run.isPastDeadline);
+    run.enter(phase);
+    showInSearch(run);
+    return safePoint(run);
+  }
+  if (CancellationScope.current().consideredCancelled) throw new CancelledFailure('The run was cancelled.');
+  return run.isPastDeadline ? { status: 'exhausted', reason: 'deadline' } : undefined;
+}
+
+export function takeForceFinish(run: Run): Ending | undefined {
+  return run.state.forceFinish === null ? undefined : { status: 'stopped', reason: 'force_finished' };
+}

@@ -1,0 +1,58 @@
+/** What to do with the calls of one answer: which run, which are refused and why, and which run together. Pure. */
+import type { ToolSpec } from '../agents/spec.js';
+import { isJsonObject, type JsonObject } from '../conversation/json.js';
+import type { ToolCall } from '../conversation/message.js';
+import { cutText } from '../conversation/cut-text.js';
+
+export type PlannedCall =
+  | { readonly kind: 'run'; readonly index: number; readonly call: ToolCall; readonly tool: ToolSpec; readonly args: JsonObject }
+  | { readonly kind: 'refuse'; readonly index: number; readonly call: ToolCall; readonly text: string };
+
+/**
+ * @param cut whether the answer was cut off by the output limit: its last call may then be half a call, even where it
+ *   happens to parse, and is never run.
+ */
+export function planCalls(tools: readonly ToolSpec[], calls: readonly ToolCall[], cut: boolean): PlannedCall[] {
+  return calls.map((call, index): PlannedCall => {
+    const refuse = (text: string): PlannedCall => ({ kind: 'refuse', index, call, text });
+    if (cut && index === calls.length - 1) {
+      return refuse('Error: this call was cut off by the output length limit and was not run. Make it again, with shorter arguments.');
+    }
+    const tool = tools.find(({ name }) => name === call.name);
+    if (tool === undefined) return refuse(unknownTool(tools, call.name));
+    const args = parseArguments(call.arguments);
+    return typeof args === 'string' ? refuse(`Error: ${args} The tool was not run.`) : { kind: 'run', index, call, tool, args };
+  });
+}
+
+function unknownTool(tools: readonly ToolSpec[], name: string): string {
+  const names = tools.map((tool) => tool.name).join(', ');
+  const there = names === '' ? 'There are no tools.' : `The tools are: ${names}.`;
+  return `Error: there is no tool named "${cutText(name, 100)}". ${there}`;
+}
+
+/** The arguments, or a sentence on why they are none. '' is a call without arguments. */
+function parseArguments(text: string): JsonObject | string {
+  if (text.trim() === '') return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return `the arguments are not valid JSON (${error instanceof Error ? cutText(error.message, 200) : 'no reason given'}).`;
+  }
+  return isJsonObject(value) ? value : 'the arguments must be one JSON object.';
+}
+
+/** Neighbours marked parallel run together, a serial one alone; refused calls wait for nobody. */
+export function groupCalls(plan: readonly PlannedCall[]): (readonly PlannedCall[])[] {
+  const groups: PlannedCall[][] = [];
+  let together = false;
+  for (const planned of plan) {
+    const parallel = planned.kind === 'refuse' || planned.tool.concurrency === 'parallel';
+    const last = groups.at(-1);
+    if (parallel && together && last !== undefined) last.push(planned);
+    else groups.push([planned]);
+    together = parallel;
+  }
+  return groups;
+}
