@@ -1,10 +1,23 @@
 /** What users import to define agents and tools. Safe anywhere, workflows included: nothing here needs Node. */
 export { defineAgent } from './agents/define-agent.js';
-export type { AgentDefinition, AgentOptions, ContextOptions, LapsOptions, ModelOptions } from './agents/define-agent.js';
+export type {
+  AgentDefinition,
+  AgentOptions,
+  ContextOptions,
+  LapsOptions,
+  ModelOptions,
+} from './agents/define-agent.js';
 export { defineConfig } from './agents/define-config.js';
 export type { Config, ConfigOptions } from './agents/define-config.js';
 export { defineTool } from './agents/define-tool.js';
-export type { Effects, Reconciled, ToolCallInfo, ToolContext, ToolDefinition, ToolOptions } from './agents/define-tool.js';
+export type {
+  Effects,
+  Reconciled,
+  ToolCallInfo,
+  ToolContext,
+  ToolDefinition,
+  ToolOptions,
+} from './agents/define-tool.js';
 export { DefinitionError } from './agents/definition-error.js';
 export type { LimitOptions, Limits } from './agents/limits.js';
 export type { AgentResult, Reason, Status } from './agents/result.js';

@@ -19,11 +19,19 @@ export interface Surroundings {
 }
 
 /** @throws DefinitionError for a `usd` limit on a model without a known price: it could never be kept. */
-export function specOf(agent: AgentDefinition, options: AgentOptions, { prices, searchAttributes }: Surroundings): AgentSpec {
+export function specOf(
+  agent: AgentDefinition,
+  options: AgentOptions,
+  { prices, searchAttributes }: Surroundings,
+): AgentSpec {
   const model = modelSpec(options.model);
   const fallbackModels = options.fallbackModels ?? [];
   const limits = { turns: DEFAULT_TURNS, ...parseLimits(`Agent ${agent.name}`, options.limits ?? {}) };
-  const models = [model.name, ...fallbackModels, ...(options.context?.compactModel ? [options.context.compactModel] : [])];
+  const models = [
+    model.name,
+    ...fallbackModels,
+    ...(options.context?.compactModel ? [options.context.compactModel] : []),
+  ];
   const known = pricesOf(models, prices);
   const unpriced = models.find((name) => known[name] === undefined);
   if (limits.usd !== undefined && unpriced !== undefined) {
@@ -94,7 +102,12 @@ function pricesOf(models: readonly string[], own: Readonly<Record<string, PriceS
   const known: Record<string, PriceSpec> = {};
   for (const model of models) {
     const price = own[model] ?? priceOf(model);
-    if (price !== undefined) known[model] = { input: price.input, output: price.output, ...(price.cachedInput !== undefined && { cachedInput: price.cachedInput }) };
+    if (price !== undefined)
+      known[model] = {
+        input: price.input,
+        output: price.output,
+        ...(price.cachedInput !== undefined && { cachedInput: price.cachedInput }),
+      };
   }
   return known;
 }

@@ -37,7 +37,10 @@ export async function callModel(dependencies: ModelDependencies, input: CallMode
   try {
     const { spec, messages, hash } = await loadRun(dependencies.cache, input);
     const answer = await ask(dependencies, { input, spec, messages, heartbeat, attempt });
-    const message: AssistantMessage = { ...answer.message, ...(input.model !== spec.model.name && { model: input.model }) };
+    const message: AssistantMessage = {
+      ...answer.message,
+      ...(input.model !== spec.model.name && { model: input.model }),
+    };
     const head = extendHash(hash, [message]);
     dependencies.cache.keepConversation(head, [...messages, message], input.base.hash);
     return {
@@ -59,7 +62,10 @@ interface Asking {
   readonly attempt: number;
 }
 
-async function ask({ provider, shutdown }: ModelDependencies, { input, spec, messages, heartbeat, attempt }: Asking): Promise<ModelAnswer> {
+async function ask(
+  { provider, shutdown }: ModelDependencies,
+  { input, spec, messages, heartbeat, attempt }: Asking,
+): Promise<ModelAnswer> {
   const { cancellationSignal } = Context.current();
   const limits = watchStream(spec.model, input.model, AbortSignal.any([cancellationSignal, shutdown]));
   const progress = streamProgress({ turn: input.turn, attempt }, heartbeat);
@@ -111,7 +117,11 @@ function toFailure(error: unknown, input: CallModelInput, shutdown: AbortSignal)
 }
 
 /** As long as the server asked for, at least half a second, and not past the run's deadline. Milliseconds. */
-export function retryDelay(retryAfterMs: number | undefined, deadline: number | undefined, now = Date.now()): number | undefined {
+export function retryDelay(
+  retryAfterMs: number | undefined,
+  deadline: number | undefined,
+  now = Date.now(),
+): number | undefined {
   if (retryAfterMs === undefined) return undefined;
   const wanted = Math.max(MIN_RETRY_DELAY_MS, retryAfterMs);
   return deadline === undefined ? wanted : Math.max(MIN_RETRY_DELAY_MS, Math.min(wanted, deadline - now));

@@ -40,10 +40,14 @@ export async function loadRun(cache: RunCache, wanted: Wanted): Promise<LoadedRu
   return { spec, messages: [...prefix, ...delta], hash: extendHash(base.hash, delta) };
 }
 
-async function askRun(length: number, withSpec: boolean): Promise<{ messages: Message[]; spec: AgentSpec | undefined }> {
+async function askRun(
+  length: number,
+  withSpec: boolean,
+): Promise<{ messages: Message[]; spec: AgentSpec | undefined }> {
   const { client, info } = Context.current();
   const execution = info.workflowExecution;
-  if (execution === undefined) throw ApplicationFailure.nonRetryable('This activity was not started by a run.', 'internal');
+  if (execution === undefined)
+    throw ApplicationFailure.nonRetryable('This activity was not started by a run.', 'internal');
   const handle = client.workflow.getHandle(execution.workflowId, execution.runId);
   const messages: Message[] = [];
   let spec: AgentSpec | undefined;
@@ -63,7 +67,10 @@ async function askRun(length: number, withSpec: boolean): Promise<{ messages: Me
 
 function checkedSpec(spec: AgentSpec | undefined, hash: string): AgentSpec {
   if (spec?.hash === hash) return spec;
-  throw ApplicationFailure.retryable(`The run has spec ${spec?.hash ?? 'none'}, not ${hash} that this call asks for.`, 'transient');
+  throw ApplicationFailure.retryable(
+    `The run has spec ${spec?.hash ?? 'none'}, not ${hash} that this call asks for.`,
+    'transient',
+  );
 }
 
 function checkedPrefix(messages: readonly Message[], base: Head): readonly Message[] {

@@ -85,11 +85,17 @@ function parseInput(tool: ToolDefinition, raw: unknown): ToolInput {
   throw ApplicationFailure.nonRetryable(message, TOOL_FAILURE.error);
 }
 
-async function parseArguments(tool: ToolDefinition, args: JsonObject): Promise<{ value: unknown } | { text: string; isError: true }> {
+async function parseArguments(
+  tool: ToolDefinition,
+  args: JsonObject,
+): Promise<{ value: unknown } | { text: string; isError: true }> {
   const parsed = await tool.input.safeParseAsync(args);
   if (parsed.success) return { value: parsed.data };
   const problems = cutText(z.prettifyError(parsed.error), 2000);
-  return { text: `Error: the arguments do not fit the tool ${tool.name}, so it was not run.\n${problems}`, isError: true };
+  return {
+    text: `Error: the arguments do not fit the tool ${tool.name}, so it was not run.\n${problems}`,
+    isError: true,
+  };
 }
 
 /** The tool did not end after its signal: its time was up, the worker shuts down, or the run was cancelled. */

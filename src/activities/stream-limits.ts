@@ -26,7 +26,10 @@ export function watchStream(limits: Limits, model: string, outer: AbortSignal): 
   };
   const seconds = (ms: number): string => `${ms / 1000} seconds`;
   const whole = setTimeout(() => end(`did not end its answer within ${seconds(limits.timeoutMs)}.`), limits.timeoutMs);
-  let silence = setTimeout(() => end(`sent nothing for ${seconds(limits.firstEventTimeoutMs)}.`), limits.firstEventTimeoutMs);
+  let silence = setTimeout(
+    () => end(`sent nothing for ${seconds(limits.firstEventTimeoutMs)}.`),
+    limits.firstEventTimeoutMs,
+  );
   return {
     signal: AbortSignal.any([outer, controller.signal]),
     get exceeded() {
@@ -34,7 +37,10 @@ export function watchStream(limits: Limits, model: string, outer: AbortSignal): 
     },
     onEvent: () => {
       clearTimeout(silence);
-      silence = setTimeout(() => end(`fell silent for ${seconds(limits.idleTimeoutMs)} in the middle of its answer.`), limits.idleTimeoutMs);
+      silence = setTimeout(
+        () => end(`fell silent for ${seconds(limits.idleTimeoutMs)} in the middle of its answer.`),
+        limits.idleTimeoutMs,
+      );
     },
     stop: () => {
       clearTimeout(whole);

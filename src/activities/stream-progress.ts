@@ -17,7 +17,10 @@ export interface StreamProgress {
   readonly thinking?: number;
 }
 
-export function streamProgress(call: { turn: number; attempt: number }, heartbeat: Heartbeat): (delta: StreamDelta) => void {
+export function streamProgress(
+  call: { turn: number; attempt: number },
+  heartbeat: Heartbeat,
+): (delta: StreamDelta) => void {
   let tail = '';
   let length = 0;
   let thinking = 0;

@@ -121,7 +121,9 @@ function checkTools(where: string, tools: readonly ToolDefinition[]): readonly T
   const names = new Set<string>();
   for (const tool of tools) {
     if (typeof tool?.execute !== 'function' || typeof tool.timeoutMs !== 'number') {
-      throw new DefinitionError(`${where}: tools has something that defineTool() did not make: ${JSON.stringify(tool)}.`);
+      throw new DefinitionError(
+        `${where}: tools has something that defineTool() did not make: ${JSON.stringify(tool)}.`,
+      );
     }
     if (names.has(tool.name)) throw new DefinitionError(`${where}: it has two tools of the name ${tool.name}.`);
     names.add(tool.name);
@@ -135,7 +137,9 @@ function checkContext(where: string, context: ContextOptions | undefined): void 
   if (context.keepTurns !== undefined) atLeast(`${where}: context.keepTurns`, context.keepTurns, 1);
   const share = context.compactAt ?? 1;
   if (!(share > 0 && share <= 1)) {
-    throw new DefinitionError(`${where}: context.compactAt is ${share}; it is a share of the window, above 0 and at most 1.`);
+    throw new DefinitionError(
+      `${where}: context.compactAt is ${share}; it is a share of the window, above 0 and at most 1.`,
+    );
   }
 }
 

@@ -136,7 +136,9 @@ export function defineTool<Input extends z.ZodType>(options: ToolOptions<Input>)
 
 function oneOf<T extends string>(tool: string, field: string, value: T, allowed: readonly T[]): T {
   if (allowed.includes(value)) return value;
-  throw new DefinitionError(`Tool ${tool}: ${field} is ${JSON.stringify(value)}; it must be one of ${allowed.join(', ')}.`);
+  throw new DefinitionError(
+    `Tool ${tool}: ${field} is ${JSON.stringify(value)}; it must be one of ${allowed.join(', ')}.`,
+  );
 }
 
 function attemptsOf(tool: string, attempts: number): number {
@@ -165,5 +167,7 @@ export function toMs(what: string, duration: Duration): number {
     ms = Number.NaN;
   }
   if (Number.isFinite(ms) && ms >= 1) return ms;
-  throw new DefinitionError(`${what} is ${JSON.stringify(duration)}; it must be a duration such as "30 seconds" or a number of milliseconds.`);
+  throw new DefinitionError(
+    `${what} is ${JSON.stringify(duration)}; it must be a duration such as "30 seconds" or a number of milliseconds.`,
+  );
 }

@@ -2,7 +2,10 @@
 import type { Usage } from '../conversation/message.js';
 
 export type Ending =
-  | { readonly status: 'completed'; readonly reason: 'answered' | 'tool_ended' | 'goal_met' | 'promise_kept' | 'verified' }
+  | {
+      readonly status: 'completed';
+      readonly reason: 'answered' | 'tool_ended' | 'goal_met' | 'promise_kept' | 'verified';
+    }
   | {
       readonly status: 'exhausted';
       readonly reason: 'max_turns' | 'max_tokens' | 'max_cost' | 'max_tool_calls' | 'deadline' | 'max_laps';

@@ -24,7 +24,9 @@ const RESULT = z.looseObject({
   toolCalls: z.number(),
   usage: USAGE,
   costUsd: z.number().nullable(),
-  unconsumedSteering: z.array(z.object({ kind: z.enum(['steer', 'followUp']), text: z.string(), id: z.string().optional() })),
+  unconsumedSteering: z.array(
+    z.object({ kind: z.enum(['steer', 'followUp']), text: z.string(), id: z.string().optional() }),
+  ),
   error: z.string().optional(),
 });
 
@@ -45,7 +47,11 @@ export async function awaitResult(client: Client, run: RunHandle): Promise<Agent
   }
 }
 
-async function resultOfFailure(client: Client, run: RunHandle, cause: Error | undefined): Promise<AgentResult | undefined> {
+async function resultOfFailure(
+  client: Client,
+  run: RunHandle,
+  cause: Error | undefined,
+): Promise<AgentResult | undefined> {
   if (cause instanceof ApplicationFailure) return parseResult(cause.details?.[0]);
   if (!(cause instanceof CancelledFailure)) return undefined;
   const { memo } = await client.workflow.getHandle(run.id).describe();

@@ -66,7 +66,9 @@ export class EverlapClient {
    * A client with a connection of its own, by Temporal's environment configuration (profiles, TEMPORAL_ADDRESS, API key,
    * mTLS) unless told otherwise. Close it when done.
    */
-  static async connect(options: { address?: string; namespace?: string; taskQueue?: string } = {}): Promise<EverlapClient> {
+  static async connect(
+    options: { address?: string; namespace?: string; taskQueue?: string } = {},
+  ): Promise<EverlapClient> {
     const environment = loadClientConnectConfig();
     const connection = await Connection.connect({
       ...environment.connectionOptions,
@@ -74,7 +76,9 @@ export class EverlapClient {
     });
     const namespace = options.namespace ?? environment.namespace ?? 'default';
     const client = new Client({ connection, namespace });
-    return new EverlapClient({ client, ...(options.taskQueue && { taskQueue: options.taskQueue }) }, () => connection.close());
+    return new EverlapClient({ client, ...(options.taskQueue && { taskQueue: options.taskQueue }) }, () =>
+      connection.close(),
+    );
   }
 
   /** Starts a run and returns at once. @throws WorkflowExecutionAlreadyStartedError where the id is taken. */
@@ -106,7 +110,10 @@ export class EverlapClient {
     if (options.query !== undefined) filters.push(`(${options.query})`);
     let left = options.limit ?? 100;
     if (left < 1) return;
-    for await (const execution of this.temporal.workflow.list({ query: filters.join(' AND '), pageSize: Math.min(left, 200) })) {
+    for await (const execution of this.temporal.workflow.list({
+      query: filters.join(' AND '),
+      pageSize: Math.min(left, 200),
+    })) {
       yield listing(execution);
       if ((left -= 1) === 0) return;
     }

@@ -80,7 +80,7 @@ export class RunHandle {
   /** The current lap's conversation, whole. */
   async messages(): Promise<Message[]> {
     const messages: Message[] = [];
-    for (let from: number | null = 0; from !== null; ) {
+    for (let from: number | null = 0; from !== null;) {
       const page: MessagesPage = await this.messagesPage({ from });
       messages.push(...page.messages);
       from = page.next;

@@ -29,7 +29,9 @@ export function parseText(argument: unknown): QueuedText | Refused {
 function checked(text: string, id: string | undefined): QueuedText | Refused {
   if (text.trim() === '') return { refused: 'The text is empty.' };
   if (text.length > MAX_TEXT) {
-    return { refused: `The text has ${text.length} characters; ${MAX_TEXT} is the most. Put it into a file and name it.` };
+    return {
+      refused: `The text has ${text.length} characters; ${MAX_TEXT} is the most. Put it into a file and name it.`,
+    };
   }
   return { text: wellFormed(text), ...(id !== undefined && { id }) };
 }
@@ -42,7 +44,8 @@ export function parseForceFinish(argument: unknown): ForceFinish | Refused {
   }
   const finish: { reason?: string; output?: string } = {};
   for (const [field, value] of Object.entries(argument)) {
-    if (field !== 'reason' && field !== 'output') return { refused: `There is no field "${field}"; give reason or output.` };
+    if (field !== 'reason' && field !== 'output')
+      return { refused: `There is no field "${field}"; give reason or output.` };
     if (value === undefined || value === null) continue;
     const text = typeof value === 'string' ? checked(value, undefined) : { refused: 'it is no text.' };
     if ('refused' in text) return { refused: `${field}: ${text.refused}` };

@@ -13,7 +13,9 @@ import type { Conversation } from './run-state.js';
 const MAX_CONTINUATIONS = 3;
 
 const EMPTY_NOTICE = notice('Your last answer was empty. Answer the task in words, or call a tool.');
-const CUT_NOTICE = notice('Your answer was cut off by the length limit. Go on exactly where it stopped; repeat nothing.');
+const CUT_NOTICE = notice(
+  'Your answer was cut off by the length limit. Go on exactly where it stopped; repeat nothing.',
+);
 
 export interface TurnAnswer {
   readonly message: AssistantMessage;
@@ -68,7 +70,8 @@ async function joined(run: Run, first: Answered): Promise<TurnAnswer | Ending> {
     const next = turnAnswer(more);
     answer = { ...next, message: { ...next.message, text: answer.message.text + next.message.text } };
   }
-  if (isCutText(answer)) run.note(`The answer was cut off by the length limit ${MAX_CONTINUATIONS + 1} times; the text so far is taken.`);
+  if (isCutText(answer))
+    run.note(`The answer was cut off by the length limit ${MAX_CONTINUATIONS + 1} times; the text so far is taken.`);
   run.say(answer.message);
   return answer;
 }

@@ -18,7 +18,13 @@ export async function begin(run: Run): Promise<Ending | undefined> {
   const { input, state } = run;
   if (run.specIfKnown !== null) return undefined;
   try {
-    run.pin(await describeAgent({ agent: input.agent, task: input.task, ...(input.settings && { settings: input.settings }) }));
+    run.pin(
+      await describeAgent({
+        agent: input.agent,
+        task: input.task,
+        ...(input.settings && { settings: input.settings }),
+      }),
+    );
   } catch (error) {
     const failure = readFailure(error);
     if (failure === null) throw error;

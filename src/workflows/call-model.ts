@@ -69,12 +69,7 @@ export async function callModel(run: Run, which: Which = 'next'): Promise<Answer
   }
 }
 
-function schedule(
-  run: Run,
-  model: string,
-  which: Which,
-  budget: number | undefined,
-): Promise<CallModelOutput> {
+function schedule(run: Run, model: string, which: Which, budget: number | undefined): Promise<CallModelOutput> {
   const { spec, state } = run;
   const { head, messages } = state.conversation;
   const caps = [budget, spec.model.maxOutputTokens].filter((cap) => cap !== undefined);
@@ -111,7 +106,11 @@ function isOverflow(failure: FailedActivity): boolean {
 
 /** The worker's end, not the model's: no attempt of the model should be counted for it. */
 function isLost(failure: FailedActivity): boolean {
-  return failure.kind === 'lost' || failure.kind === 'unregistered' || (failure.kind === 'threw' && failure.type === WORKER_SHUTDOWN);
+  return (
+    failure.kind === 'lost' ||
+    failure.kind === 'unregistered' ||
+    (failure.kind === 'threw' && failure.type === WORKER_SHUTDOWN)
+  );
 }
 
 function isStalled(failure: FailedActivity): boolean {

@@ -37,7 +37,10 @@ export async function compact(run: Run, cause: CompactionCause): Promise<void> {
   run.enter('compacting');
   state.compactionsInARow += 1;
   state.compactions += 1;
-  const targetTokens = Math.min(PAYLOAD_TOKENS, Math.floor(run.spec.context.window * TARGET_SHARE[cause] ** state.compactionsInARow));
+  const targetTokens = Math.min(
+    PAYLOAD_TOKENS,
+    Math.floor(run.spec.context.window * TARGET_SHARE[cause] ** state.compactionsInARow),
+  );
   const { plan, head, usage, problem } = await summarised(run, targetTokens);
   if (usage !== undefined) {
     state.usage = addUsage(state.usage, usage);

@@ -35,4 +35,3 @@ function carried(run: Run): CarriedRun {
 function carriedBytes(run: Run): number {
   return utf8Length(JSON.stringify(carried(run)));
 }
-

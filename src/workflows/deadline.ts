@@ -5,9 +5,11 @@ import type { Run } from './run.js';
 /** Starts watching; returns how to stop. */
 export function watchDeadline(run: Run): () => void {
   const scope = new CancellationScope();
-  scope.run(() => watch(run)).catch((error: unknown) => {
-    if (!isCancellation(error)) throw error;
-  });
+  scope
+    .run(() => watch(run))
+    .catch((error: unknown) => {
+      if (!isCancellation(error)) throw error;
+    });
   return () => scope.cancel();
 }
 

@@ -75,7 +75,11 @@ function onBoth<Args extends unknown[], Parsed extends object, Answer>(
     },
     {
       validator: (...args) => {
-        if (run.ending !== null) throw ApplicationFailure.nonRetryable(`The run has ended (${run.ending.reason}); ${update.name} came too late.`, RUN_ENDED);
+        if (run.ending !== null)
+          throw ApplicationFailure.nonRetryable(
+            `The run has ended (${run.ending.reason}); ${update.name} came too late.`,
+            RUN_ENDED,
+          );
         accepted(update.name, parse(args[0]));
       },
     },

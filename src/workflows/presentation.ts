@@ -32,7 +32,9 @@ export function describeProgress(run: Run): string {
     `Agent ${run.input.agent}: ${line(run.task, 200)}`,
     `Cost ${costText(state.costUsd)} · ${tokensOf(state.usage)} tokens · ${state.toolCalls} tool calls`,
   ];
-  const left = Object.entries(limitsLeft(state, Date.now())).map(([name, { left, limit }]) => `${name} ${left} of ${limit}`);
+  const left = Object.entries(limitsLeft(state, Date.now())).map(
+    ([name, { left, limit }]) => `${name} ${left} of ${limit}`,
+  );
   if (left.length > 0) lines.push(`Left: ${left.join(', ')}`);
   if (state.steering.length + state.followUps.length > 0) {
     lines.push(`Waiting: ${state.steering.length} steering, ${state.followUps.length} follow-ups`);

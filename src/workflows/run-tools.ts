@@ -40,9 +40,13 @@ export async function runTools(run: Run, answer: TurnAnswer): Promise<readonly T
       const stop = await safePoint(run);
       if (stop !== undefined) break;
       run.enter('tools');
-      await run.within(() => Promise.all(group.map(async (planned) => {
-        outcomes[planned.index] = await outcomeOf(run, planned);
-      })));
+      await run.within(() =>
+        Promise.all(
+          group.map(async (planned) => {
+            outcomes[planned.index] = await outcomeOf(run, planned);
+          }),
+        ),
+      );
     }
   } catch (error) {
     if (!(error instanceof DeadlinePassed)) throw error;
@@ -53,14 +57,20 @@ export async function runTools(run: Run, answer: TurnAnswer): Promise<readonly T
 }
 
 /** Gives each call its result: its outcome, or a sentence on why it has none. */
-export function closeCalls(run: Run, calls: readonly ToolCall[], outcomes: readonly (Outcome | undefined)[] = []): void {
+export function closeCalls(
+  run: Run,
+  calls: readonly ToolCall[],
+  outcomes: readonly (Outcome | undefined)[] = [],
+): void {
   const all = calls.map((_, index) => outcomes[index] ?? notRun(run));
   const total = all.reduce((sum, { text }) => sum + text.length, 0);
   const room = total > MAX_TURN_CHARS ? Math.floor(MAX_TURN_CHARS / calls.length) : total;
-  run.say(...calls.map((call, index) => {
-    const { text, isError } = all[index] ?? notRun(run);
-    return toolResult(call, headAndTail(text, room), isError === true);
-  }));
+  run.say(
+    ...calls.map((call, index) => {
+      const { text, isError } = all[index] ?? notRun(run);
+      return toolResult(call, headAndTail(text, room), isError === true);
+    }),
+  );
 }
 
 function notRun(run: Run): Outcome {
@@ -103,7 +113,13 @@ async function runCall(run: Run, planned: RunnableCall): Promise<Outcome> {
 function callInfo(run: Run, { call, index, args, tool }: RunnableCall): ToolCallInfo {
   const { lap, turns } = run.state;
   const hash = shortHash(`${tool.name}\n${JSON.stringify(args)}`);
-  return { runId: run.id, lap, turn: turns, callId: call.id, idempotencyKey: `${run.id}/${lap}/${turns}/${index}/${hash}` };
+  return {
+    runId: run.id,
+    lap,
+    turn: turns,
+    callId: call.id,
+    idempotencyKey: `${run.id}/${lap}/${turns}/${index}/${hash}`,
+  };
 }
 
 /** One scheduling of the activity, with whatever retries the tool's effects allow. Rejects only with a cancellation. */
@@ -120,7 +136,11 @@ function schedule(run: Run, tool: ToolSpec, input: ToolInput): Promise<ToolOutpu
   type Activities = Record<string, (input: ToolInput) => Promise<ToolOutput>>;
   const maximumAttempts = tool.effects === 'once' && input.reconcile === undefined ? 1 : tool.attempts;
   const summary = toolSummary(tool.name, input.args);
-  const options = { startToCloseTimeout: tool.timeoutMs + GRACE_MS, retry: { maximumAttempts, initialInterval: 500 }, summary };
+  const options = {
+    startToCloseTimeout: tool.timeoutMs + GRACE_MS,
+    retry: { maximumAttempts, initialInterval: 500 },
+    summary,
+  };
   const activities =
     tool.execution === 'local'
       ? proxyLocalActivities<Activities>(options)
@@ -137,7 +157,12 @@ function isKnown(tool: ToolSpec, failure: FailedActivity): boolean {
 }
 
 /** Asks a `once` tool whose outcome is unknown; without a `reconcile` of its own the model has to find out. */
-async function reconcile(run: Run, tool: ToolSpec, input: ToolInput, failure: FailedActivity): Promise<Outcome | 'not_done'> {
+async function reconcile(
+  run: Run,
+  tool: ToolSpec,
+  input: ToolInput,
+  failure: FailedActivity,
+): Promise<Outcome | 'not_done'> {
   let why = failure.message;
   if (tool.reconciles) {
     try {

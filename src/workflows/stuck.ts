@@ -24,9 +24,7 @@ export function turnSignature(calls: readonly ToolCall[], results: readonly Tool
 export function judge(memory: StuckMemory, signature: string, window: number): [StuckMemory, StuckVerdict] {
   const signatures = [...memory.signatures, signature].slice(-LONGEST_CYCLE * window);
   if (!isCycling(signatures, window)) return [{ signatures, warned: false }, 'moving'];
-  return memory.warned
-    ? [{ signatures, warned: true }, 'stuck']
-    : [{ signatures, warned: true }, 'warn'];
+  return memory.warned ? [{ signatures, warned: true }, 'stuck'] : [{ signatures, warned: true }, 'warn'];
 }
 
 function isCycling(signatures: readonly string[], window: number): boolean {

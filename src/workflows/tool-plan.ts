@@ -5,7 +5,13 @@ import type { ToolCall } from '../conversation/message.js';
 import { cutText } from '../conversation/cut-text.js';
 
 export type PlannedCall =
-  | { readonly kind: 'run'; readonly index: number; readonly call: ToolCall; readonly tool: ToolSpec; readonly args: JsonObject }
+  | {
+      readonly kind: 'run';
+      readonly index: number;
+      readonly call: ToolCall;
+      readonly tool: ToolSpec;
+      readonly args: JsonObject;
+    }
   | { readonly kind: 'refuse'; readonly index: number; readonly call: ToolCall; readonly text: string };
 
 /**
@@ -16,12 +22,16 @@ export function planCalls(tools: readonly ToolSpec[], calls: readonly ToolCall[]
   return calls.map((call, index): PlannedCall => {
     const refuse = (text: string): PlannedCall => ({ kind: 'refuse', index, call, text });
     if (cut && index === calls.length - 1) {
-      return refuse('Error: this call was cut off by the output length limit and was not run. Make it again, with shorter arguments.');
+      return refuse(
+        'Error: this call was cut off by the output length limit and was not run. Make it again, with shorter arguments.',
+      );
     }
     const tool = tools.find(({ name }) => name === call.name);
     if (tool === undefined) return refuse(unknownTool(tools, call.name));
     const args = parseArguments(call.arguments);
-    return typeof args === 'string' ? refuse(`Error: ${args} The tool was not run.`) : { kind: 'run', index, call, tool, args };
+    return typeof args === 'string'
+      ? refuse(`Error: ${args} The tool was not run.`)
+      : { kind: 'run', index, call, tool, args };
   });
 }
 
