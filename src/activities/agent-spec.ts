@@ -1,8 +1,8 @@
 /** From an agent's options to its spec: defaults filled in, durations in milliseconds, prices and window looked up. */
-import type { Duration } from '@temporalio/common';
 import type { AgentDefinition, AgentOptions, LapsOptions, ModelOptions } from '../agents/define-agent.js';
 import { DefinitionError } from '../agents/definition-error.js';
-import { toMs, type ToolDefinition } from '../agents/define-tool.js';
+import type { ToolDefinition } from '../agents/define-tool.js';
+import { toMs, type Duration } from '../agents/duration.js';
 import { DEFAULT_TURNS, parseLimits } from '../agents/limits.js';
 import type { AgentSpec, LapsSpec, ModelSpec, PriceSpec, ToolSpec } from '../agents/spec.js';
 import { contextWindowOf } from '../models/context-window.js';

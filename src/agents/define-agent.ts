@@ -2,10 +2,10 @@
  * `defineAgent` and `defineConfig`: what a user writes. Safe to import anywhere, workflows included.
  * Knows no prices, windows or namespaces: those are worked out per run in `activities/describe-agent.ts`.
  */
-import type { Duration } from '@temporalio/common';
 import type { JsonObject } from '../conversation/json.js';
 import { checkName, DefinitionError } from './definition-error.js';
-import { toMs, type ToolDefinition } from './define-tool.js';
+import type { ToolDefinition } from './define-tool.js';
+import { toMs, type Duration } from './duration.js';
 import { parseLimits, type LimitOptions } from './limits.js';
 
 export interface ModelOptions {

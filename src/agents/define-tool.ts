@@ -2,11 +2,10 @@
  * `defineTool`: what a user writes to give a model something to do. Safe to import anywhere, workflows included:
  * nothing here runs a tool (that is `activities/run-tool.ts`).
  */
-import type { Duration } from '@temporalio/common';
-import { msToNumber } from '@temporalio/common/lib/time.js';
 import type { z } from 'zod';
 import type { JsonObject } from '../conversation/json.js';
 import { checkName, DefinitionError } from './definition-error.js';
+import { toMs, type Duration } from './duration.js';
 import { toolParameters } from './tool-schema.js';
 
 /**
@@ -153,21 +152,4 @@ function timeoutOf(tool: string, timeout: Duration | undefined, execution: 'acti
     throw new DefinitionError(`Tool ${tool}: timeout is ${timeout}; execution "local" allows 10 seconds at most.`);
   }
   return ms;
-}
-
-/**
- * Milliseconds of a Temporal duration (`90_000`, `'2 hours'`), at least 1.
- * @throws DefinitionError, beginning with `what`, where it is none.
- */
-export function toMs(what: string, duration: Duration): number {
-  let ms: number;
-  try {
-    ms = msToNumber(duration);
-  } catch {
-    ms = Number.NaN;
-  }
-  if (Number.isFinite(ms) && ms >= 1) return ms;
-  throw new DefinitionError(
-    `${what} is ${JSON.stringify(duration)}; it must be a duration such as "30 seconds" or a number of milliseconds.`,
-  );
 }

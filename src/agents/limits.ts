@@ -1,7 +1,6 @@
 /** What a run may use up. Limits as users write them, and as the run counts them. Pure; no Node, no zod. */
-import type { Duration } from '@temporalio/common';
 import { DefinitionError } from './definition-error.js';
-import { toMs } from './define-tool.js';
+import { toMs, type Duration } from './duration.js';
 
 /** As written in a definition, in `settings`, in `setLimits`. All optional; what is absent does not limit. */
 export interface LimitOptions {
