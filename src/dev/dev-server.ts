@@ -33,6 +33,8 @@ export interface DevServerOptions {
   dbFile?: string;
   /** Made where it is not there, beside `default`. Default `default`. */
   namespace?: string;
+  /** More of the server's dynamic configuration, `KEY=JSON` each: for tests that want a limit reached sooner. */
+  dynamicConfig?: readonly string[];
   /** What the server says is appended here. None: kept only while it runs, for the errors of this module. */
   logFile?: string;
   /** Path of the `temporal` executable. None: see `findTemporalCli`. */
@@ -99,7 +101,10 @@ async function startOnce(executable: string, options: DevServerOptions): Promise
       ...['server', 'start-dev', '--ip', HOST, '--port', `${port}`, '--namespace', namespace, '--log-level', 'warn'],
       ...(uiPort === undefined ? ['--headless'] : ['--ui-port', `${uiPort}`]),
       ...(options.dbFile === undefined ? [] : ['--db-filename', resolve(options.dbFile)]),
-      ...DYNAMIC_CONFIG.flatMap((setting) => ['--dynamic-config-value', setting]),
+      ...[...DYNAMIC_CONFIG, ...(options.dynamicConfig ?? [])].flatMap((setting) => [
+        '--dynamic-config-value',
+        setting,
+      ]),
       ...Object.entries(EVERLAP_SEARCH_ATTRIBUTES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
     ],
     // Its own process group (detached), so that Ctrl-C in the terminal reaches only this process.
