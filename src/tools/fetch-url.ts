@@ -1,13 +1,14 @@
 /** `fetch_url`: a page of the web as text. */
-import type { Duration } from '@temporalio/common';
+import { convert } from 'html-to-text';
 import { z } from 'zod';
-import { defineTool, toMs, type ToolDefinition } from '../agents/define-tool.js';
+import { defineTool, type ToolDefinition } from '../agents/define-tool.js';
+import { toMs, type Duration } from '../agents/duration.js';
 import { ToolError } from '../agents/tool-error.js';
 import { headAndTail } from '../conversation/cut-text.js';
 import { httpGet, type GetAnswer } from './http-get.js';
 
 export interface FetchUrlOptions {
-  /** Makes the text that the model sees out of a page. Default: the HTML as it is. */
+  /** Makes the text that the model sees out of a page. Default: the package `html-to-text`. */
   readonly htmlToText?: (html: string, url: URL) => string | Promise<string>;
   /**
    * Hosts (`wiki.internal`, `10.0.0.7:8080`) that may be fetched although their addresses are private. By default none
@@ -58,7 +59,7 @@ export function fetchUrl(options: FetchUrlOptions = {}): ToolDefinition {
   });
 }
 
-async function textOf(answer: GetAnswer, { htmlToText }: FetchUrlOptions): Promise<string> {
+async function textOf(answer: GetAnswer, { htmlToText = readable }: FetchUrlOptions): Promise<string> {
   const { url, headers, body, status } = answer;
   const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
   const isHtml = /^(text\/html|application\/xhtml\+xml)$/.test(type.trim());
@@ -68,7 +69,12 @@ async function textOf(answer: GetAnswer, { htmlToText }: FetchUrlOptions): Promi
   }
   const charset = parameters.map((parameter) => /^\s*charset\s*=\s*"?([\w.:-]+)/.exec(parameter)?.[1]).find(Boolean);
   const text = decoder(charset ?? (isHtml ? charsetInHtml(body) : undefined)).decode(body, { stream: answer.cut });
-  return isHtml && htmlToText !== undefined ? htmlToText(text, url) : text;
+  return isHtml ? htmlToText(text, url) : text;
+}
+
+/** Text with its headings, lists, tables and links; no pictures, no layout. */
+function readable(html: string): string {
+  return convert(html, { wordwrap: false, selectors: [{ selector: 'img', format: 'skip' }] });
 }
 
 function isText(type: string, body: Buffer): boolean {

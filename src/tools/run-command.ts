@@ -1,8 +1,8 @@
 /** `run_command`: a shell command in the workspace. */
 import { stripVTControlCharacters } from 'node:util';
-import type { Duration } from '@temporalio/common';
 import { z } from 'zod';
-import { defineTool, toMs, type ToolDefinition } from '../agents/define-tool.js';
+import { defineTool, type ToolDefinition } from '../agents/define-tool.js';
+import { toMs, type Duration } from '../agents/duration.js';
 import { ToolError } from '../agents/tool-error.js';
 import { codeOf } from './workspace.js';
 import { inWorkspace, type FileToolOptions } from './file-tool-options.js';
