@@ -34,7 +34,10 @@ const sdkPath = (cache: string): string => join(cache, 'temporal-cli', `sdk-${SD
 export const cachedCliPaths = (cache: string): readonly string[] => [pypiPath(cache), sdkPath(cache)];
 
 /** What temporal.download answers: as read by the SDK itself (sdk-core, `ephemeral_server/mod.rs`, `DownloadInfo`). */
-const DownloadInfo = z.object({ archiveUrl: z.url({ protocol: /^https$/ }), fileToExtract: z.string().min(1) });
+const DownloadInfo = z.object({
+  archiveUrl: z.url({ protocol: /^https$/ }),
+  fileToExtract: z.string().regex(/^(?!\/|.*\.\.)[\w./-]+$/, 'not a path inside the archive'),
+});
 
 /**
  * The download that `TestWorkflowEnvironment.createLocal` makes: same address, same query. The SDK itself cannot

@@ -33,17 +33,15 @@ export interface DiagnoseOptions {
 /** All checks, always the same ones in the same order. Takes at most about half a minute, whatever is missing. */
 export async function diagnose(options: DiagnoseOptions): Promise<Check[]> {
   const { env = process.env, apiKeyEnv = 'OPENAI_API_KEY' } = options;
-  const checks = await Promise.all([
-    node(process.versions.node),
+  const [cli, python, search, folder, server] = await Promise.all([
     temporalCli(env),
     pip(env),
-    apiKey(env, apiKeyEnv),
-    baseUrl(env),
     ripgrep(),
     cache(env),
     diagnoseServer(options),
   ]);
-  return checks.flat();
+  const models = [apiKey(env, apiKeyEnv), baseUrl(env)];
+  return [node(process.versions.node), cli, python, ...models, search, folder, ...server];
 }
 
 /** As in package.json, `engines`. */

@@ -9,10 +9,10 @@ import { connect, createServer, type Server } from 'node:net';
  */
 export async function freePort(host = '127.0.0.1'): Promise<number> {
   const server = await listen(0, host);
+  server.on('connection', (socket) => socket.end());
   const port = portOf(server);
-  const accepted = once(server, 'connection').then(([socket]) => socket.end());
   const client = connect(port, host).resume();
-  await Promise.all([accepted, once(client, 'close')]);
+  await once(client, 'close');
   await close(server);
   return port;
 }

@@ -1,5 +1,6 @@
 // Ends a process when this one ends, however this one ends. Knows only a process id.
 import { spawn } from 'node:child_process';
+import { Socket } from 'node:net';
 
 /**
  * Sends SIGTERM to `pid` once this process is gone: after a normal end, an uncaught error, or a signal that nobody
@@ -20,6 +21,6 @@ export function leash(pid: number): () => void {
   holder.on('error', () => {}); // no shell: the process is not held, and ends by `stop` all the same
   holder.stdin.on('error', () => {});
   holder.unref();
-  if ('unref' in holder.stdin && typeof holder.stdin.unref === 'function') holder.stdin.unref();
+  if (holder.stdin instanceof Socket) holder.stdin.unref();
   return () => holder.stdin.end('free\n');
 }

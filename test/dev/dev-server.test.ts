@@ -12,7 +12,7 @@ import { Client, Connection } from '@temporalio/client';
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import ts from 'typescript';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startDevServer, type DevServer, type DevServerOptions } from '../../src/dev/dev-server.js';
 import { freePort, isFree } from '../../src/dev/free-port.js';
 import {
@@ -32,6 +32,7 @@ beforeEach(async () => {
   connections = [];
 });
 afterEach(async () => {
+  vi.unstubAllEnvs();
   await Promise.all(connections.map((connection) => connection.close()));
   await Promise.all(servers.map((server) => server.kill()));
   await rm(folder, { recursive: true, force: true });
@@ -104,17 +105,14 @@ describe('a server in memory', () => {
   it(
     'leaves no log behind, and none where a log file was asked for is lost',
     async () => {
-      const before = (await readdir(tmpdir())).filter((name) => name.startsWith('everlap-dev-server-')).length;
+      vi.stubEnv('TMPDIR', folder);
       const logFile = join(folder, 'made', 'server.log');
       const [quiet, logged] = await Promise.all([start(), start({ logFile })]);
       expect(quiet.uiUrl).toBeUndefined();
       expect(quiet.port).not.toBe(logged.port);
       await Promise.all([quiet.kill(), logged.kill()]);
       expect(await readFile(logFile, 'utf8')).toContain('Temporal');
-      await until(async () => {
-        const left = (await readdir(tmpdir())).filter((name) => name.startsWith('everlap-dev-server-'));
-        return left.length <= before;
-      });
+      await until(async () => (await readdir(folder)).join() === 'made');
     },
     SLOW,
   );

