@@ -1,4 +1,6 @@
-/** The one error for what is wrong in a definition: thrown when defined, never in a run. */
+/** The one error for what is wrong in a definition: thrown when defined, never in a run. Safe anywhere. */
+import { cut } from '../conversation/cut-text.js';
+
 export class DefinitionError extends Error {
   override readonly name = 'DefinitionError';
 }
@@ -8,8 +10,17 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 /** @throws DefinitionError unless `name` is 1 to 64 of `a-z A-Z 0-9 _ -`, which every provider takes as a function name. */
 export function checkName(what: string, name: unknown): void {
   if (typeof name !== 'string' || !NAME.test(name)) {
-    throw new DefinitionError(
-      `${what} ${JSON.stringify(name) ?? String(name)}: a name must be 1 to 64 letters, digits, "_" or "-".`,
-    );
+    throw new DefinitionError(`${what} ${shown(name)}: a name must be 1 to 64 letters, digits, "_" or "-".`);
+  }
+}
+
+/** Any value inside an error sentence: JSON where it has some, and short. */
+export function shown(value: unknown): string {
+  try {
+    const json: string | undefined = JSON.stringify(value);
+    return cut(json ?? String(value), 200);
+  } catch {
+    // A BigInt, a cycle, or a toJSON that throws.
+    return typeof value === 'bigint' ? `${value}n` : `something of type ${typeof value}`;
   }
 }

@@ -1,5 +1,5 @@
 /** What a run may use up. Limits as users write them, and as the run counts them. Pure; no Node, no zod. */
-import { DefinitionError } from './definition-error.js';
+import { DefinitionError, shown } from './definition-error.js';
 import { toMs, type Duration } from './duration.js';
 
 /** As written in a definition, in `settings`, in `setLimits`. All optional; what is absent does not limit. */
@@ -62,10 +62,10 @@ export function parseLimits(where: string, value: unknown): Limits {
 
 function wholeNumber(what: string, value: unknown): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
-  throw new DefinitionError(`${what} is ${JSON.stringify(value)}; it must be a whole number of at least 1.`);
+  throw new DefinitionError(`${what} is ${shown(value)}; it must be a whole number of at least 1.`);
 }
 
 function positive(what: string, value: unknown): number {
   if (typeof value === 'number' && Number.isFinite(value) && value > 0) return value;
-  throw new DefinitionError(`${what} is ${JSON.stringify(value)}; it must be a number above 0.`);
+  throw new DefinitionError(`${what} is ${shown(value)}; it must be a number above 0.`);
 }

@@ -8,29 +8,60 @@ import { DefinitionError } from './definition-error.js';
  * @throws DefinitionError naming tool and field, where the schema has no JSON Schema or its root is no object.
  */
 export function toolParameters(tool: string, input: z.ZodType): JsonObject {
-  const schema = z.toJSONSchema(input, {
-    io: 'input',
-    target: 'draft-7',
-    unrepresentable: 'any',
-    // Called once for every node: the only place where zod tells which field it is at.
-    override: ({ zodSchema, path }) => {
-      const type = zodSchema._zod.def.type;
-      if (UNREPRESENTABLE.has(type)) {
-        const field = path.filter((step) => step !== 'properties').join('.');
-        throw new DefinitionError(
-          `Tool ${tool}, ${field === '' ? 'input' : `input field "${field}"`}: z.${type}() has no JSON Schema, so no model can write it. ` +
-            'Take a string or a number and convert it in execute().',
-        );
-      }
-    },
-  });
-  const { $schema: _, ...parameters } = JSON.parse(JSON.stringify(schema)) as Record<string, unknown>;
+  const { $schema: _, ...parameters } = jsonSchema(tool, input);
   if (parameters['type'] !== 'object' || !isJsonObject(parameters)) {
     throw new DefinitionError(
       `Tool ${tool}: the input must be one object, z.object({ … }), since providers take nothing else (a union goes into a field of it).`,
     );
   }
   return { ...parameters, properties: isJsonObject(parameters['properties']) ? parameters['properties'] : {} };
+}
+
+function jsonSchema(tool: string, input: z.ZodType): Record<string, unknown> {
+  try {
+    const schema = z.toJSONSchema(input, {
+      io: 'input',
+      target: 'draft-7',
+      unrepresentable: 'any',
+      // Called once for every node: the only place where zod tells which field it is at.
+      override: ({ zodSchema, path }) => refuse(tool, zodSchema._zod.def, path),
+    });
+    return JSON.parse(JSON.stringify(schema)) as Record<string, unknown>;
+  } catch (error) {
+    if (error instanceof DefinitionError) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new DefinitionError(`Tool ${tool}: the input is no zod 4 schema that has a JSON Schema (${why}).`);
+  }
+}
+
+/** @throws DefinitionError for a part of the schema that cannot be written as JSON. */
+function refuse(tool: string, def: z.core.$ZodTypeDef, path: readonly (string | number)[]): void {
+  if (!UNREPRESENTABLE.has(def.type) && !isBigIntLiteral(def)) return;
+  const field = fieldName(path);
+  throw new DefinitionError(
+    `Tool ${tool}, ${field === '' ? 'input' : `input field "${field}"`}: z.${def.type}() has no JSON Schema${
+      isBigIntLiteral(def) ? ' for a bigint' : ''
+    }, so no model can write it. Take a string or a number and convert it in execute().`,
+  );
+}
+
+function isBigIntLiteral(def: z.core.$ZodTypeDef): boolean {
+  return (
+    def.type === 'literal' &&
+    (def as z.core.$ZodLiteralDef<z.core.util.Literal>).values.some((value) => typeof value === 'bigint')
+  );
+}
+
+/** `when` for `properties/when`; a field may be called `properties` itself. */
+function fieldName(path: readonly (string | number)[]): string {
+  const names: (string | number)[] = [];
+  let isName = false;
+  for (const step of path) {
+    const isKeyword: boolean = step === 'properties' && !isName;
+    if (!isKeyword) names.push(step);
+    isName = isKeyword;
+  }
+  return names.join('.');
 }
 
 /** zod types whose input side cannot be written as JSON. */
@@ -45,5 +76,6 @@ const UNREPRESENTABLE: ReadonlySet<string> = new Set([
   'function',
   'custom',
   'nan',
+  'transform',
   'file',
 ]);

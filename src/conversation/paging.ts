@@ -5,16 +5,25 @@ import type { Message } from './message.js';
 const PAGE_BYTES = 900_000;
 
 /** The page from index `from`: at most `limit` messages and 900 KB, but always one where there is one. */
-export function pageOf(messages: readonly Message[], from: number, limit: number): { page: Message[]; next: number | null } {
+export function pageOf(
+  messages: readonly Message[],
+  from: number,
+  limit: number,
+): { page: Message[]; next: number | null } {
   const page: Message[] = [];
   let bytes = 0;
   for (const message of messages.slice(from, from + limit)) {
-    bytes += utf8Length(JSON.stringify(message));
+    bytes += jsonBytes(message);
     if (page.length > 0 && bytes > PAGE_BYTES) break;
     page.push(message);
   }
   const next = from + page.length;
   return { page, next: next < messages.length ? next : null };
+}
+
+/** Bytes of a value as JSON in UTF-8. */
+export function jsonBytes(value: object | string): number {
+  return utf8Length(JSON.stringify(value));
 }
 
 /** Bytes of a text in UTF-8. */

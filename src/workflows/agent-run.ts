@@ -2,16 +2,12 @@
  * The workflow `agentRun`: the message API, then the loop. This file is the policy of a run; how each step is done is in
  * the module of its name. It knows no provider and no tool.
  */
-/**
- * The workflow `agentRun`: the message API, then the loop. This file is the policy of a run; how each step is done is in
- * the module of its name. It knows no provider and no tool.
- */
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { allHandlersFinished, CancellationScope, condition, upsertMemo } from '@temporalio/workflow';
 import type { AgentResult, Ending } from '../agents/result.js';
 import type { AgentRunInput } from '../agents/run-input.js';
 import { RESULT_MEMO } from '../agents/wire.js';
-import { callsOf } from '../conversation/conversation.js';
+import { callsOf, openCalls } from '../conversation/conversation.js';
 import { askModel, type TurnAnswer } from './ask-model.js';
 import { begin } from './begin.js';
 import { compactIfLong } from './compaction.js';
@@ -27,9 +23,12 @@ import { closeCalls, runTools } from './run-tools.js';
 import { safePoint } from './safe-point.js';
 import { judge, STUCK_WARNING, turnSignature } from './stuck.js';
 
+/** A workflow can be started without any input; `describeAgent` says what is missing. */
+const NO_INPUT: AgentRunInput = { agent: '', task: '' };
+
 /** One agent run, as a workflow of its own. */
-export async function agentRun(input: AgentRunInput): Promise<AgentResult> {
-  const result = await live(new Run(input, 'own_workflow'));
+export async function agentRun(input: AgentRunInput | null = null): Promise<AgentResult> {
+  const result = await live(new Run(input ?? NO_INPUT, 'own_workflow'));
   if (result.status === 'failed') {
     const message = result.error ?? result.reason;
     throw ApplicationFailure.create({ type: result.reason, message, nonRetryable: true, details: [result] });
@@ -57,8 +56,8 @@ async function live(run: Run): Promise<AgentResult> {
   const stopWatching = watchDeadline(run);
   const ending = await runToEnd(run);
   stopWatching();
-  // From here on updates are refused; those under way get their answer before the run is closed.
   run.ending = ending;
+  // Updates under way get their answer before the run is closed.
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
   run.enter('ended');
   showInSearch(run);
@@ -67,10 +66,18 @@ async function live(run: Run): Promise<AgentResult> {
 }
 
 async function runToEnd(run: Run): Promise<Ending> {
+  const ending = await endOf(run, async () => (await begin(run)) ?? (await loop(run)));
+  // The end is decided: what comes from here on, while the run sums up too, is refused, not accepted for nothing.
+  run.ending = ending;
+  // Whatever ended the run between an answer and its tools: no call stays without a result.
+  closeCalls(run, openCalls(run.state.conversation.messages));
+  if (ending.status !== 'exhausted' || run.spec.onLimit !== 'summarize') return ending;
+  return endOf(run, () => summarise(run, ending));
+}
+
+async function endOf(run: Run, work: () => Promise<Ending>): Promise<Ending> {
   try {
-    const ending = (await begin(run)) ?? (await loop(run));
-    if (ending.status === 'exhausted' && run.spec.onLimit === 'summarize') await summarise(run, ending);
-    return ending;
+    return await work();
   } catch (error) {
     return endingOf(run, error);
   }
@@ -81,16 +88,15 @@ async function loop(run: Run): Promise<Ending> {
     const stop = (await safePoint(run)) ?? exhaustedLimit(run.state, Date.now());
     if (stop) return stop;
     takeSteering(run);
+    run.asking = true;
     await compactIfLong(run);
     const answer = await askModel(run);
+    run.asking = false;
     if (isEnding(answer)) return answer;
     const calls = callsOf(answer.message);
     const stopped = await safePoint(run);
     // An answer in hand is not thrown away for a deadline that passed while it was made.
-    if (stopped && (stopped.status !== 'exhausted' || calls.length > 0)) {
-      closeCalls(run, calls);
-      return stopped;
-    }
+    if (stopped && (stopped.status !== 'exhausted' || calls.length > 0)) return stopped;
     const end = calls.length === 0 ? afterAnswer(run) : await afterCalls(run, answer);
     if (end) return end;
     await continueIfDue(run);

@@ -3,6 +3,7 @@
  * without zod: a schema library in the sandbox would cost every parked run more memory than its own state.
  */
 import { wellFormed } from '../conversation/cut-text.js';
+import { jsonBytes } from '../conversation/paging.js';
 import type { ForceFinish, QueuedText } from './run-state.js';
 
 export type Refused = { readonly refused: string };
@@ -13,6 +14,8 @@ export function isRefused(value: unknown): value is Refused {
 
 /** Characters of one text: it has to fit a message, a payload and a model. */
 const MAX_TEXT = 200_000;
+/** Its bytes as JSON: that many characters of any script, but not of escapes alone. */
+const MAX_TEXT_BYTES = 600_100;
 
 /** What a person typed as `steer` or `followUp`: a text, or `{ text, id? }`. A sentence where it is neither. */
 export function parseText(argument: unknown): QueuedText | Refused {
@@ -33,7 +36,14 @@ function checked(text: string, id: string | undefined): QueuedText | Refused {
       refused: `The text has ${text.length} characters; ${MAX_TEXT} is the most. Put it into a file and name it.`,
     };
   }
-  return { text: wellFormed(text), ...(id !== undefined && { id }) };
+  const whole = wellFormed(text);
+  const bytes = jsonBytes(whole);
+  if (bytes > MAX_TEXT_BYTES) {
+    return {
+      refused: `The text has ${bytes} bytes as JSON; ${MAX_TEXT_BYTES} is the most. Put it into a file and name it.`,
+    };
+  }
+  return { text: whole, ...(id !== undefined && { id }) };
 }
 
 /** `forceFinish`: nothing, or `{ reason?, output? }`. */

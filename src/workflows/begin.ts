@@ -1,5 +1,5 @@
 /** The start of a run: its agent's spec, pinned for as long as the run lives (a carried run brings it along). */
-import { proxyLocalActivities } from '@temporalio/workflow';
+import { isCancellation, proxyLocalActivities } from '@temporalio/workflow';
 import type { Ending } from '../agents/result.js';
 import { DESCRIBE_FAILURE, type DescribeAgentInput, type DescribeAgentOutput } from '../agents/wire.js';
 import { readFailure } from './activity-failures.js';
@@ -26,7 +26,7 @@ export async function begin(run: Run): Promise<Ending | undefined> {
       }),
     );
   } catch (error) {
-    const failure = readFailure(error);
+    const failure = isCancellation(error) ? null : readFailure(error);
     if (failure === null) throw error;
     run.note(failure.message);
     const type = failure.kind === 'threw' ? failure.type : '';

@@ -16,7 +16,9 @@ export async function continueIfDue(run: Run): Promise<void> {
   if (run.place === 'within_workflow') return;
   if (!workflowInfo().continueAsNewSuggested && run.messagesReceived < MAX_MESSAGES_RECEIVED) return;
   if (carriedBytes(run) > MAX_CARRIED_BYTES) await compact(run, 'payload');
-  await condition(allHandlersFinished);
+  // A pause asked for during that compaction is answered at a safe point only, and the loop has the next one.
+  await condition(() => allHandlersFinished() || run.state.paused);
+  if (!allHandlersFinished()) return;
   // From here to the command there is no await: what came before is in the state, what comes later makes the server
   // refuse the command and hand it to this execution first.
   const { agent, task, settings } = run.input;

@@ -20,8 +20,11 @@ export function endingOf(run: Run, error: unknown): Ending {
   return { status: 'failed', reason: 'internal' };
 }
 
-/** One last call, with tools off, for an exhausted run that is to sum up. Its failure changes nothing of the end. */
-export async function summarise(run: Run, ending: Ending): Promise<void> {
+/**
+ * One last call, with tools off, for an exhausted run that is to sum up. Its failure changes nothing of the end; only
+ * a cancellation does, by rejecting.
+ */
+export async function summarise(run: Run, ending: Ending): Promise<Ending> {
   run.say({
     role: 'user',
     kind: 'notice',
@@ -29,12 +32,19 @@ export async function summarise(run: Run, ending: Ending): Promise<void> {
       `This run ends here: its limit is reached (${ending.reason}). Call no more tools. ` +
       'Sum up for the user what was done, what was found, and what is left open.',
   });
-  const answer = await callModel(run, 'last');
-  if (isEnding(answer)) return;
+  const answer = await callModel(run, 'last').catch(passDeadline);
+  if (answer === null || isEnding(answer)) return ending;
   const { message } = answer.output;
   run.say(message);
   closeCalls(run, callsOf(message));
   if (message.text.trim() !== '') run.limitSummary = message.text;
+  return ending;
+}
+
+/** The summary itself may come after the deadline, but not what it needs before (a compaction). */
+function passDeadline(error: unknown): null {
+  if (error instanceof DeadlinePassed) return null;
+  throw error;
 }
 
 export function resultOf(run: Run, ending: Ending): AgentResult {

@@ -82,7 +82,7 @@ export function addCost(sum: number | null, usage: Usage, price: PriceSpec | und
 /** For `state` and `setLimits`: each limit in force with what is left of it; milliseconds for the duration. */
 export function limitsLeft(run: Used, now: number): Record<string, { limit: number; left: number }> {
   const used: Record<keyof Limits, number> = {
-    turns: run.turns,
+    turns: run.turns - run.graceTurns,
     tokens: tokensOf(run.usage),
     usd: run.costUsd ?? 0,
     durationMs: now - run.startedAt,

@@ -5,14 +5,18 @@
  */
 import type { UnconsumedText } from '../agents/result.js';
 import type { UserMessage } from '../conversation/message.js';
+import { jsonBytes } from '../conversation/paging.js';
 import type { Refused } from './arguments.js';
 import type { QueuedText, RunState } from './run-state.js';
 
 /** Ids remembered for `the same id twice counts once`; older ones are forgotten. */
 const MAX_SEEN_IDS = 1000;
-/** Texts waiting at once: past that a run would outgrow what it can carry. */
+/**
+ * Texts waiting at once, in both queues together, and their bytes as JSON: past that they would not fit into one payload
+ * any more, beside the results of a turn, in the carried state, or in the run's result.
+ */
 const MAX_WAITING = 2000;
-const MAX_WAITING_CHARS = 400_000;
+const MAX_WAITING_BYTES = 600_000;
 
 export type Queue = 'steering' | 'followUps';
 export type Accepted = { readonly position: number };
@@ -25,9 +29,10 @@ export function enqueue(state: RunState, queue: Queue, entry: QueuedText): Accep
     if (at >= 0) return { position: at + 1 };
     if (state.seenIds.includes(entry.id)) return { position: 0 };
   }
-  const chars = waiting.reduce((sum, { text }) => sum + text.length, entry.text.length);
-  if (waiting.length >= MAX_WAITING || chars > MAX_WAITING_CHARS) {
-    return { refused: `${waiting.length} texts are waiting already; wait until the run has taken them.` };
+  const all = [...state.steering, ...state.followUps];
+  const bytes = all.reduce((sum, one) => sum + jsonBytes(one), jsonBytes(entry));
+  if (all.length >= MAX_WAITING || (all.length > 0 && bytes > MAX_WAITING_BYTES)) {
+    return { refused: `${all.length} texts are waiting already; wait until the run has taken them.` };
   }
   waiting.push(entry);
   if (entry.id !== undefined) state.seenIds = [...state.seenIds, entry.id].slice(-MAX_SEEN_IDS);

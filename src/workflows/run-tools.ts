@@ -75,6 +75,9 @@ export function closeCalls(
 
 function notRun(run: Run): Outcome {
   if (run.state.forceFinish !== null) return failed('Not run: the run was told to finish.');
+  if (run.ending !== null && run.ending.status !== 'cancelled') {
+    return failed(`Not run: the run has ended (${run.ending.reason}).`);
+  }
   if (run.isPastDeadline) return failed('Stopped or not run: the deadline of the run has passed.');
   return failed('Stopped or not run: the run was cancelled.');
 }

@@ -16,6 +16,8 @@ import { newRunState, type Phase, type RunState } from './run-state.js';
 export class Run {
   state: RunState;
   phase: Phase = 'starting';
+  /** The next request is put together or answered: what people say now comes with the one after it. */
+  asking = false;
   /** Set when the end is decided: from then on nothing is accepted any more. */
   ending: Ending | null = null;
   /** The last words of an exhausted run that sums up. */

@@ -10,17 +10,17 @@ import type { Run } from './run.js';
 
 /** Waits out a pause. Returns the ending where the run has to end here. */
 export async function safePoint(run: Run): Promise<Ending | undefined> {
-  const forced = takeForceFinish(run);
-  if (forced) return forced;
-  if (run.state.paused) {
+  // The deadline ends a pause: it counts pauses in. The pause stays asked for, so it must not be looked at again then.
+  while (run.state.forceFinish === null && run.state.paused && !run.isPastDeadline) {
     const { phase } = run;
     run.enter('paused');
     showInSearch(run);
     await condition(() => !run.state.paused || run.state.forceFinish !== null || run.isPastDeadline);
     run.enter(phase);
     showInSearch(run);
-    return safePoint(run);
   }
+  const forced = takeForceFinish(run);
+  if (forced) return forced;
   if (CancellationScope.current().consideredCancelled) throw new CancelledFailure('The run was cancelled.');
   return run.isPastDeadline ? { status: 'exhausted', reason: 'deadline' } : undefined;
 }
