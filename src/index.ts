@@ -9,6 +9,8 @@ export type {
 } from './agents/define-agent.js';
 export { defineConfig } from './agents/define-config.js';
 export type { Config, ConfigOptions } from './agents/define-config.js';
+export { askHuman } from './agents/ask-human.js';
+export type { AskHumanOptions } from './agents/ask-human.js';
 export { defineTool } from './agents/define-tool.js';
 export type {
   Effects,

@@ -48,6 +48,7 @@ export function specOf(
     tools: agent.tools.map(toolSpec),
     limits,
     onLimit: options.onLimit ?? 'stop',
+    mode: options.mode ?? 'ask',
     stuckWindow: options.stuckWindow ?? 3,
     context: {
       window: options.context?.window ?? contextWindowOf(model.name),
@@ -90,6 +91,9 @@ function toolSpec(tool: ToolDefinition): ToolSpec {
     execution,
     attempts,
     ...(tool.reconcile && { reconciles: true as const }),
+    ...(tool.approvalTimeoutMs !== undefined && { approvalTimeoutMs: tool.approvalTimeoutMs }),
+    ...(tool.defaultAnswer !== undefined && { defaultAnswer: tool.defaultAnswer }),
+    ...(tool.ends && { ends: true as const }),
   };
 }
 

@@ -35,6 +35,7 @@ export const SETTINGS = z.strictObject({
     })
     .optional(),
   onLimit: z.enum(['stop', 'summarize']).optional(),
+  mode: z.enum(['ask', 'auto', 'plan']).optional(),
   stuckWindow: z.number().int().min(2).optional(),
   context: z
     .strictObject({

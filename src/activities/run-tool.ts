@@ -36,6 +36,7 @@ const INPUT = z.object({
     idempotencyKey: z.string(),
   }),
   reconcile: z.literal(true).optional(),
+  gate: z.literal(true).optional(),
 });
 
 export async function runTool(tool: ToolDefinition, dependencies: ToolDependencies, raw: unknown): Promise<ToolOutput> {
@@ -47,6 +48,7 @@ export async function runTool(tool: ToolDefinition, dependencies: ToolDependenci
     const input = parseInput(tool, raw);
     const args = await parseArguments(tool, input.args);
     if ('text' in args) return args;
+    if (input.gate) return { ask: await needsApproval(tool, args.value) };
     const signal = AbortSignal.any([cancellationSignal, timeUp.signal]);
     const context: ToolContext = {
       signal,
@@ -65,6 +67,10 @@ export async function runTool(tool: ToolDefinition, dependencies: ToolDependenci
     clearTimeout(timer);
     heartbeat.stop();
   }
+}
+
+async function needsApproval({ approval }: ToolDefinition, args: unknown): Promise<boolean> {
+  return typeof approval === 'function' ? approval(args) : approval === 'always';
 }
 
 /** A reconciled call whose effect surely did not happen. */

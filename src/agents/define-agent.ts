@@ -6,6 +6,7 @@ import type { JsonObject } from '../conversation/json.js';
 import { checkName, DefinitionError } from './definition-error.js';
 import type { ToolDefinition } from './define-tool.js';
 import { toMs, type Duration } from './duration.js';
+import { MODES, type Mode } from './mode.js';
 import { parseLimits, type LimitOptions } from './limits.js';
 
 export interface ModelOptions {
@@ -62,6 +63,8 @@ export interface AgentOptions {
   readonly limits?: LimitOptions;
   /** What an exhausted run does: end at once, or ask once more, with tools off, for a summary. Default `stop`. */
   readonly onLimit?: 'stop' | 'summarize';
+  /** What may run without asking; `setMode` changes it while running. Default `ask`. */
+  readonly mode?: Mode;
   /** Equal calls with equal results in a row that count as stuck, also in cycles. Default 3. */
   readonly stuckWindow?: number;
   readonly context?: ContextOptions;
@@ -89,6 +92,11 @@ export function defineAgent(options: AgentOptions): AgentDefinition {
   checkModel(where, options.model);
   for (const model of options.fallbackModels ?? []) checkModel(`${where}: fallbackModels`, model);
   if (options.limits !== undefined) parseLimits(where, options.limits);
+  if (options.mode !== undefined && !MODES.includes(options.mode)) {
+    throw new DefinitionError(
+      `${where}: mode is ${JSON.stringify(options.mode)}; it must be one of ${MODES.join(', ')}.`,
+    );
+  }
   if (options.heartbeatTimeout !== undefined) toMs(`${where}: heartbeatTimeout`, options.heartbeatTimeout);
   if (options.stuckWindow !== undefined) atLeast(`${where}: stuckWindow`, options.stuckWindow, 2);
   if (options.toolResult !== undefined) atLeast(`${where}: toolResult.maxChars`, options.toolResult.maxChars, 200);

@@ -50,6 +50,10 @@ export interface ToolOptions<Input extends z.ZodType> {
   readonly concurrency?: 'parallel' | 'serial';
   /** Whether a person decides before it runs. A function is evaluated in an activity. Default `never`. */
   readonly approval?: 'never' | 'always' | ((args: z.output<Input>) => boolean | Promise<boolean>);
+  /** How long a person's decision is waited for; then the call is denied. Default: without end. */
+  readonly approvalTimeout?: Duration;
+  /** `true`: its result is the run's output and ends the run, after the other calls of the same answer. */
+  readonly ends?: boolean;
   /** For one attempt. Default 5 minutes; 10 seconds, and no more, for `execution: 'local'`. */
   readonly timeout?: Duration;
   /** `local`: a Temporal local activity, for quick reads without effects only. Default `activity`. */
@@ -80,8 +84,13 @@ export interface ToolDefinition {
   readonly effects: Effects;
   readonly concurrency: 'parallel' | 'serial';
   readonly approval: 'never' | 'always' | ((args: unknown) => boolean | Promise<boolean>);
+  readonly approvalTimeoutMs?: number;
+  readonly ends: boolean;
   readonly timeoutMs: number;
-  readonly execution: 'activity' | 'local';
+  /** `question`: made by `askHuman` only; a person answers, and no activity runs. */
+  readonly execution: 'activity' | 'local' | 'question';
+  /** The answer to a question that nobody answers in time. */
+  readonly defaultAnswer?: string;
   readonly attempts: number;
   readonly execute: (args: unknown, context: ToolContext) => unknown;
   readonly reconcile?: (
@@ -125,6 +134,10 @@ export function defineTool<Input extends z.ZodType>(options: ToolOptions<Input>)
     concurrency: oneOf(name, 'concurrency', options.concurrency ?? 'parallel', ['parallel', 'serial']),
     // The three functions are only ever called with arguments that `input` has parsed (activities/run-tool.ts).
     approval: approval as ToolDefinition['approval'],
+    ends: options.ends ?? false,
+    ...(options.approvalTimeout !== undefined && {
+      approvalTimeoutMs: toMs(`Tool ${name}: approvalTimeout`, options.approvalTimeout),
+    }),
     timeoutMs: timeoutOf(name, options.timeout, execution),
     execution,
     attempts: attemptsOf(name, options.attempts ?? 3),

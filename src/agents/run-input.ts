@@ -12,5 +12,8 @@ export interface AgentRunInput {
 
 /** What a run may have otherwise than its agent's definition says. */
 export type RunSettings = Partial<
-  Pick<AgentOptions, 'model' | 'fallbackModels' | 'limits' | 'onLimit' | 'stuckWindow' | 'context' | 'toolResult'>
+  Pick<
+    AgentOptions,
+    'model' | 'fallbackModels' | 'limits' | 'onLimit' | 'mode' | 'stuckWindow' | 'context' | 'toolResult'
+  >
 > & { readonly laps?: LapsOptions | null };

@@ -5,6 +5,7 @@
 import type { JsonObject } from '../conversation/json.js';
 import type { Effects } from './define-tool.js';
 import type { Limits } from './limits.js';
+import type { Mode } from './mode.js';
 
 export interface AgentSpec {
   /** Over all other fields: the key under which workers cache it. */
@@ -16,6 +17,7 @@ export interface AgentSpec {
   readonly tools: readonly ToolSpec[];
   readonly limits: Limits;
   readonly onLimit: 'stop' | 'summarize';
+  readonly mode: Mode;
   readonly stuckWindow: number;
   readonly context: ContextSpec;
   readonly toolResult: { readonly maxChars: number };
@@ -58,9 +60,16 @@ export interface ToolSpec {
   /** `ask`: a function decides, in an activity. */
   readonly approval: 'never' | 'always' | 'ask';
   readonly timeoutMs: number;
-  readonly execution: 'activity' | 'local';
+  /** `question`: a person answers; no activity runs. */
+  readonly execution: 'activity' | 'local' | 'question';
   readonly attempts: number;
   readonly reconciles?: true;
+  /** How long a decision or an answer is waited for; absent: without end. */
+  readonly approvalTimeoutMs?: number;
+  /** The answer to a question that nobody answers in time. */
+  readonly defaultAnswer?: string;
+  /** Its result is the run's output, and ends the run. */
+  readonly ends?: true;
 }
 
 export interface LapsSpec {

@@ -54,10 +54,13 @@ export interface ToolInput {
   readonly call: ToolCallInfo;
   /** Asks the tool's `reconcile` for the outcome of an earlier attempt, instead of running it. */
   readonly reconcile?: true;
+  /** Asks whether the arguments are right and a person must approve, instead of running it. */
+  readonly gate?: true;
 }
 
-/** `done: false` answers `reconcile` only: the effect surely did not happen. */
-export type ToolOutput = { readonly text: string; readonly isError?: true } | { readonly done: false };
+/** `done: false` answers `reconcile` only: the effect surely did not happen. `ask` answers `gate` only. */
+export type ToolOutput =
+  { readonly text: string; readonly isError?: true } | { readonly done: false } | { readonly ask: boolean };
 
 export interface CompactInput {
   readonly spec: string;

@@ -3,7 +3,12 @@ import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { AgentResult } from '../agents/result.js';
 import type { LimitOptions } from '../agents/limits.js';
 import type { Message } from '../conversation/message.js';
+import type { Mode } from '../agents/mode.js';
 import type {
+  AnswerMessage,
+  ApproveMessage,
+  DecidedAnswer,
+  DenyMessage,
   ForceFinishArgument,
   LimitsAnswer,
   MessagesArgument,
@@ -13,6 +18,9 @@ import type {
   StandingAnswer,
   TextArgument,
 } from '../workflows/messages.js';
+import type { AgentEvent, LiveEvent } from '../watch/agent-event.js';
+import { followHistory, type EventsOptions } from '../watch/follow-history.js';
+import { live, type LiveOptions } from '../watch/live.js';
 import { toRunError } from './errors.js';
 import { awaitResult } from './await-result.js';
 
@@ -60,6 +68,26 @@ export class RunHandle {
     return this.update('setLimits', limits);
   }
 
+  /** Approves a waiting call. @throws RunArgumentError for an id that is unknown, decided or closed, or arguments that do not fit. */
+  approve(call: ApproveMessage): Promise<DecidedAnswer> {
+    return this.update('approve', call);
+  }
+
+  /** Denies a waiting call; the model reads the reason. @throws as {@link approve}. */
+  deny(call: DenyMessage): Promise<DecidedAnswer> {
+    return this.update('deny', call);
+  }
+
+  /** Answers a question of `ask_human`. @throws as {@link approve}. */
+  answer(answer: AnswerMessage): Promise<DecidedAnswer> {
+    return this.update('answer', answer);
+  }
+
+  /** What may run without asking: `ask`, `auto`, `plan`. @throws as {@link steer}. */
+  setMode(mode: Mode): Promise<{ readonly mode: Mode }> {
+    return this.update('setMode', mode);
+  }
+
   /** Asks Temporal to cancel the run; {@link result} tells when it is. @throws RunNotFoundError. */
   cancel(): Promise<void> {
     return this.guard('cancel', async () => {
@@ -91,6 +119,23 @@ export class RunHandle {
   /** Waits for the end. An AgentResult for every way to end, failed and cancelled included. @throws RunNotFoundError. */
   result(): Promise<AgentResult> {
     return this.guard('result', () => awaitResult(this.client, this));
+  }
+
+  /**
+   * What happens in the run, from its start or from after an event, until it has ended; of a run that has ended, all that
+   * happened. Made of its Temporal history: no worker is needed. Lost connections are tried again.
+   * @throws RunNotFoundError, or RunArgumentError where `after` is no event of this run.
+   */
+  events(options: EventsOptions = {}): AsyncGenerator<AgentEvent, void> {
+    return followHistory(this.client, this.id, options);
+  }
+
+  /**
+   * As {@link events}, and between them what is not in history: tokens while they are made, failed attempts of the model
+   * call under way. {@link showText} says what to print. @throws as {@link events}.
+   */
+  live(options: LiveOptions = {}): AsyncGenerator<LiveEvent, void> {
+    return live(this.client, this.id, options);
   }
 
   private update<Answer>(name: string, argument?: unknown): Promise<Answer> {

@@ -8,6 +8,7 @@ import type { AgentResult, Ending } from '../agents/result.js';
 import type { AgentRunInput } from '../agents/run-input.js';
 import { RESULT_MEMO } from '../agents/wire.js';
 import { callsOf, openCalls } from '../conversation/conversation.js';
+import type { ToolMessage } from '../conversation/message.js';
 import { askModel, type TurnAnswer } from './ask-model.js';
 import { begin } from './begin.js';
 import { compactIfLong } from './compaction.js';
@@ -132,6 +133,7 @@ async function afterCalls(run: Run, answer: TurnAnswer): Promise<Ending | undefi
   const { state } = run;
   const results = await runTools(run, answer);
   state.transition = 'tool_results';
+  if (endedByTool(run, results)) return { status: 'completed', reason: 'tool_ended' };
   const stop = await safePoint(run);
   if (stop) return stop;
   const [memory, verdict] = judge(state.stuck, turnSignature(callsOf(answer.message), results), run.spec.stuckWindow);
@@ -142,4 +144,13 @@ async function afterCalls(run: Run, answer: TurnAnswer): Promise<Ending | undefi
     state.transition = 'stuck_warning';
   }
   return undefined;
+}
+
+/** A tool that ends the run has run: its result is the output. */
+function endedByTool(run: Run, results: readonly ToolMessage[]): boolean {
+  const last = results.find(
+    ({ name, isError }) => isError === undefined && run.spec.tools.some((tool) => tool.name === name && tool.ends),
+  );
+  if (last !== undefined) run.state.lastText = last.text;
+  return last !== undefined;
 }

@@ -4,15 +4,15 @@
  *
  * A bad argument loses nothing: an update refuses it with a sentence, a signal is logged and noted in `state`.
  */
-import type { SignalDefinition, UpdateDefinition } from '@temporalio/common';
-import { ApplicationFailure, condition, isCancellation, setHandler } from '@temporalio/workflow';
+import { condition, setHandler } from '@temporalio/workflow';
 import { DefinitionError } from '../agents/definition-error.js';
 import { parseLimits, type Limits } from '../agents/limits.js';
-import { BAD_ARGUMENT, RUN_ENDED } from '../agents/wire.js';
 import { pageOf } from '../conversation/paging.js';
 import * as api from './messages.js';
 import { limitsLeft } from './limits.js';
 import { isRefused, parseForceFinish, parseNothing, parsePage, parseText, type Refused } from './arguments.js';
+import { accepted, onBoth } from './both-doors.js';
+import { listenForDecisions } from './listen-decisions.js';
 import { enqueue } from './queues.js';
 import type { Run } from './run.js';
 import { viewOf } from './view.js';
@@ -23,76 +23,47 @@ export function listen(run: Run): void {
     ['steering', api.steerSignal, api.steerUpdate],
     ['followUps', api.followUpSignal, api.followUpUpdate],
   ] as const) {
-    onBoth(run, signal, update, parseText, (entry) => {
-      const accepted = enqueue(run.state, queue, entry);
-      return 'refused' in accepted ? accepted : { position: accepted.position, turn: enteringTurn(run) };
+    onBoth(run, signal, update, {
+      parse: parseText,
+      handle: (entry) => {
+        const taken = enqueue(run.state, queue, entry);
+        return isRefused(taken) ? taken : { position: taken.position, turn: enteringTurn(run) };
+      },
     });
   }
-  onBoth(run, api.forceFinishSignal, api.forceFinishUpdate, parseForceFinish, (finish) => {
-    run.state.forceFinish ??= finish;
-    return standing(run);
+  onBoth(run, api.forceFinishSignal, api.forceFinishUpdate, {
+    parse: parseForceFinish,
+    handle: (finish) => {
+      run.state.forceFinish ??= finish;
+      return standing(run);
+    },
   });
-  onBoth(run, api.setLimitsSignal, api.setLimitsUpdate, parseLimitsArgument, (limits) => {
-    run.state.limits = { ...run.state.limits, ...limits };
-    return limitsLeft(run.state, Date.now());
+  onBoth(run, api.setLimitsSignal, api.setLimitsUpdate, {
+    parse: parseLimitsArgument,
+    handle: (limits) => {
+      run.state.limits = { ...run.state.limits, ...limits };
+      return limitsLeft(run.state, Date.now());
+    },
   });
-  onBoth(run, api.pauseSignal, api.pauseUpdate, parseNothing, async () => {
-    run.state.paused = true;
-    await condition(() => run.phase === 'paused' || !run.state.paused || run.ending !== null);
-    return standing(run);
+  onBoth(run, api.pauseSignal, api.pauseUpdate, {
+    parse: parseNothing,
+    handle: async () => {
+      run.state.paused = true;
+      await condition(() => run.phase === 'paused' || !run.state.paused || run.ending !== null);
+      return standing(run);
+    },
   });
-  onBoth(run, api.resumeSignal, api.resumeUpdate, parseNothing, async () => {
-    run.state.paused = false;
-    await condition(() => run.phase !== 'paused' || run.ending !== null);
-    return standing(run);
+  onBoth(run, api.resumeSignal, api.resumeUpdate, {
+    parse: parseNothing,
+    handle: async () => {
+      run.state.paused = false;
+      await condition(() => run.phase !== 'paused' || run.ending !== null);
+      return standing(run);
+    },
   });
+  listenForDecisions(run);
   setHandler(api.stateQuery, () => viewOf(run));
   setHandler(api.messagesQuery, (argument) => messagesPage(run, argument));
-}
-
-/** One name, two doors: the update answers or refuses, the signal logs. */
-function onBoth<Args extends unknown[], Parsed extends object, Answer>(
-  run: Run,
-  signal: SignalDefinition<Args>,
-  update: UpdateDefinition<Answer, Args>,
-  parse: (argument: unknown) => Parsed | Refused,
-  handle: (parsed: Parsed) => Answer | Refused | Promise<Answer>,
-): void {
-  setHandler(signal, (...args) => {
-    run.messagesReceived += 1;
-    const parsed = parse(args[0]);
-    const refused = isRefused(parsed) ? parsed : handle(parsed);
-    if (isRefused(refused)) run.note(`The signal ${signal.name} was ignored: ${refused.refused}`);
-    // An update-only answer that is still to come is nobody's here; its condition ends with the run at the latest.
-    else if (refused instanceof Promise) void refused.catch(ignoreCancellation);
-  });
-  setHandler(
-    update,
-    async (...args) => {
-      run.messagesReceived += 1;
-      const answer = await handle(accepted(update.name, parse(args[0])));
-      return accepted(update.name, answer);
-    },
-    {
-      validator: (...args) => {
-        if (run.ending !== null)
-          throw ApplicationFailure.nonRetryable(
-            `The run has ended (${run.ending.reason}); ${update.name} came too late.`,
-            RUN_ENDED,
-          );
-        accepted(update.name, parse(args[0]));
-      },
-    },
-  );
-}
-
-function accepted<T>(name: string, parsed: T | Refused): T {
-  if (!isRefused(parsed)) return parsed;
-  throw ApplicationFailure.nonRetryable(`${name} was refused: ${parsed.refused}`, BAD_ARGUMENT);
-}
-
-function ignoreCancellation(error: unknown): void {
-  if (!isCancellation(error)) throw error;
 }
 
 function parseLimitsArgument(argument: unknown): Limits | Refused {

@@ -3,8 +3,10 @@
  * For the workflow, the client, and whoever defines their own. Imports nothing that runs.
  */
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { Mode } from '../agents/mode.js';
 import type { AgentSpec } from '../agents/spec.js';
 import type { LimitOptions } from '../agents/limits.js';
+import type { JsonObject } from '../conversation/json.js';
 import type { Head, Message, Usage } from '../conversation/message.js';
 import type { Phase, Transition } from './run-state.js';
 
@@ -13,6 +15,29 @@ export type TextArgument = string | { readonly text: string; readonly id?: strin
 export interface ForceFinishArgument {
   readonly reason?: string;
   readonly output?: string;
+}
+
+/** A call id, or with changed arguments, or with a rule that approves later calls too. */
+export type ApproveMessage =
+  string | { readonly callId: string; readonly args?: JsonObject; readonly remember?: 'tool' | RememberMessage };
+export interface RememberMessage {
+  /** Default: the tool of the approved call. */
+  readonly tool?: string;
+  /** Arguments that must match: equal values, or texts with `*` for anything. */
+  readonly args?: JsonObject;
+  /** Later calls that it approves; default: any number. */
+  readonly uses?: number;
+  /** A duration; default: as long as the run lives. */
+  readonly for?: string | number;
+}
+export type DenyMessage = string | { readonly callId: string; readonly reason?: string };
+export interface AnswerMessage {
+  readonly callId: string;
+  readonly text: string;
+}
+export interface DecidedAnswer {
+  readonly callId: string;
+  readonly state: 'approved' | 'denied' | 'answered';
 }
 
 /** Its place in the queue (from 1; 0: this id was taken before), and the turn that it will enter. */
@@ -36,12 +61,22 @@ export const pauseSignal = defineSignal('pause');
 export const resumeSignal = defineSignal('resume');
 export const setLimitsSignal = defineSignal<[LimitOptions]>('setLimits');
 
+export const approveSignal = defineSignal<[ApproveMessage]>('approve');
+export const denySignal = defineSignal<[DenyMessage]>('deny');
+export const answerSignal = defineSignal<[AnswerMessage]>('answer');
+export const setModeSignal = defineSignal<[Mode]>('setMode');
+
 export const steerUpdate = defineUpdate<QueuedAnswer, [TextArgument]>('steer');
 export const followUpUpdate = defineUpdate<QueuedAnswer, [TextArgument]>('followUp');
 export const forceFinishUpdate = defineUpdate<StandingAnswer, [ForceFinishArgument?]>('forceFinish');
 export const pauseUpdate = defineUpdate<StandingAnswer>('pause');
 export const resumeUpdate = defineUpdate<StandingAnswer>('resume');
 export const setLimitsUpdate = defineUpdate<LimitsAnswer, [LimitOptions]>('setLimits');
+
+export const approveUpdate = defineUpdate<DecidedAnswer, [ApproveMessage]>('approve');
+export const denyUpdate = defineUpdate<DecidedAnswer, [DenyMessage]>('deny');
+export const answerUpdate = defineUpdate<DecidedAnswer, [AnswerMessage]>('answer');
+export const setModeUpdate = defineUpdate<{ readonly mode: Mode }, [Mode]>('setMode');
 
 /** Always under 64 KB. */
 export interface RunView {
@@ -57,6 +92,8 @@ export interface RunView {
   readonly limits: LimitsAnswer;
   /** Tool calls that wait for a person's decision, and questions that wait for an answer. */
   readonly pending: readonly PendingView[];
+  readonly pendingCount: number;
+  readonly mode: Mode;
   readonly queues: { readonly steering: number; readonly followUps: number };
   readonly usage: Usage;
   readonly costUsd: number | null;
@@ -68,9 +105,13 @@ export interface RunView {
 }
 
 export interface PendingView {
+  readonly kind: 'approval' | 'question';
   readonly callId: string;
   readonly tool: string;
+  /** JSON, cut. */
   readonly args: string;
+  /** Milliseconds since the epoch, where it waits for a time only. */
+  readonly expiresAt?: number;
 }
 
 export interface MessagesArgument {

@@ -39,6 +39,11 @@ export function describeProgress(run: Run): string {
   if (state.steering.length + state.followUps.length > 0) {
     lines.push(`Waiting: ${state.steering.length} steering, ${state.followUps.length} follow-ups`);
   }
+  for (const { kind, callId, tool, args } of state.pending.slice(0, 20)) {
+    lines.push(
+      `Waits for ${kind === 'question' ? 'an answer to' : 'approval of'} ${toolSummary(tool, args)} (call ${line(callId, 100)})`,
+    );
+  }
   if (state.lastError !== null) lines.push(`Last error: ${line(state.lastError, 300)}`);
   return lines.join('\n\n');
 }
@@ -46,7 +51,8 @@ export function describeProgress(run: Run): string {
 /** `running`, `paused`, `waiting`, or how it ended. */
 export function statusOf(run: Run): string {
   if (run.ending !== null) return run.ending.status;
-  return run.phase === 'paused' || run.phase === 'waiting' ? run.phase : 'running';
+  if (run.phase === 'paused') return 'paused';
+  return run.state.pending.length > 0 ? 'waiting' : 'running';
 }
 
 /** At most `max` characters, in one line. */

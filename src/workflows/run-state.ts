@@ -2,9 +2,11 @@
  * The state of a run: one serialisable value. Whatever a run must remember over continue-as-new is in here and nowhere
  * else. Only plain data; what it means is decided in the modules beside it.
  */
+import type { Mode } from '../agents/mode.js';
 import type { AgentSpec } from '../agents/spec.js';
 import type { Limits } from '../agents/limits.js';
 import type { Head, Message, Usage } from '../conversation/message.js';
+import type { ApprovalRule, PendingCall } from './decisions.js';
 import { EMPTY_HEAD } from '../conversation/message.js';
 
 /** Why the loop went round again; shown in `state`. */
@@ -61,6 +63,13 @@ export interface RunState {
   seenIds: string[];
   paused: boolean;
   forceFinish: ForceFinish | null;
+  /** As set while running; null: as the spec says. */
+  mode: Mode | null;
+  /** Calls that wait for a person. Never carried over: a run continues as new between turns only. */
+  pending: PendingCall[];
+  /** Ids of calls that were decided or closed, bounded. */
+  closedCalls: string[];
+  approvalRules: ApprovalRule[];
   /** 0 for the agent's own model, n for the n-th fallback. */
   modelIndex: number;
   /** The model's last text: the output of a force-finished run. */
@@ -103,6 +112,10 @@ export function newRunState(task: string, now: number): RunState {
     seenIds: [],
     paused: false,
     forceFinish: null,
+    mode: null,
+    pending: [],
+    closedCalls: [],
+    approvalRules: [],
     modelIndex: 0,
     lastText: null,
     stuck: { signatures: [], warned: false },

@@ -6,6 +6,7 @@
 import { CancellationScope, isCancellation, log, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import type { AgentResult, Ending } from '../agents/result.js';
 import type { AgentRunInput } from '../agents/run-input.js';
+import type { Mode } from '../agents/mode.js';
 import type { AgentSpec } from '../agents/spec.js';
 import { cutText } from '../conversation/cut-text.js';
 import type { Message } from '../conversation/message.js';
@@ -66,6 +67,10 @@ export class Run {
     return (modelIndex === 0 ? undefined : this.spec.fallbackModels[modelIndex - 1]) ?? this.spec.model.name;
   }
 
+  get mode(): Mode {
+    return this.state.mode ?? this.pinned?.mode ?? 'ask';
+  }
+
   get deadline(): number | undefined {
     return deadlineOf(this.state);
   }
@@ -81,6 +86,10 @@ export class Run {
 
   enter(phase: Phase): void {
     this.phase = phase;
+    this.showProgress();
+  }
+
+  showProgress(): void {
     setCurrentDetails(describeProgress(this));
   }
 

@@ -1,4 +1,5 @@
 /** What to do with the calls of one answer: which run, which are refused and why, and which run together. Pure. */
+import type { Mode } from '../agents/mode.js';
 import type { ToolSpec } from '../agents/spec.js';
 import { isJsonObject, type JsonObject } from '../conversation/json.js';
 import type { ToolCall } from '../conversation/message.js';
@@ -14,11 +15,18 @@ export type PlannedCall =
     }
   | { readonly kind: 'refuse'; readonly index: number; readonly call: ToolCall; readonly text: string };
 
+export type RunnableCall = Extract<PlannedCall, { kind: 'run' }>;
+
 /**
  * @param cut whether the answer was cut off by the output limit: its last call may then be half a call, even where it
  *   happens to parse, and is never run.
  */
-export function planCalls(tools: readonly ToolSpec[], calls: readonly ToolCall[], cut: boolean): PlannedCall[] {
+export function planCalls(
+  tools: readonly ToolSpec[],
+  calls: readonly ToolCall[],
+  cut: boolean,
+  mode: Mode = 'ask',
+): PlannedCall[] {
   return calls.map((call, index): PlannedCall => {
     const refuse = (text: string): PlannedCall => ({ kind: 'refuse', index, call, text });
     if (cut && index === calls.length - 1) {
@@ -28,12 +36,16 @@ export function planCalls(tools: readonly ToolSpec[], calls: readonly ToolCall[]
     }
     const tool = tools.find(({ name }) => name === call.name);
     if (tool === undefined) return refuse(unknownTool(tools, call.name));
+    if (mode === 'plan' && tool.effects !== 'none') return refuse(PLAN_MODE);
     const args = parseArguments(call.arguments);
     return typeof args === 'string'
       ? refuse(`Error: ${args} The tool was not run.`)
       : { kind: 'run', index, call, tool, args };
   });
 }
+
+const PLAN_MODE =
+  'Not run: this run is in plan mode, where only tools without effects may run. Say what you would do instead.';
 
 function unknownTool(tools: readonly ToolSpec[], name: string): string {
   const names = tools.map((tool) => tool.name).join(', ');
@@ -47,8 +59,9 @@ function parseArguments(text: string): JsonObject | string {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (error) {
-    return `the arguments are not valid JSON (${error instanceof Error ? cutText(error.message, 200) : 'no reason given'}).`;
+  } catch {
+    // The engine's own words are left out: they change with its version, and a replay must give the same text.
+    return 'the arguments are not valid JSON.';
   }
   return isJsonObject(value) ? value : 'the arguments must be one JSON object.';
 }

@@ -1,0 +1,35 @@
+/** `askHuman`: a tool whose result is a person's answer. Safe anywhere, workflows included: it runs nowhere. */
+import { z } from 'zod';
+import { defineTool, type ToolDefinition } from './define-tool.js';
+import type { Duration } from './duration.js';
+
+export interface AskHumanOptions {
+  /** Default `ask_human`. */
+  readonly name?: string;
+  readonly description?: string;
+  /** How long an answer is waited for. Default: without end. */
+  readonly timeout?: Duration;
+  /** The answer where none came in time. Default: a sentence that says so. */
+  readonly defaultAnswer?: string;
+}
+
+/** The question waits in `state` (`pending`), and is answered by the update or signal `answer` with `{ callId, text }`. */
+export function askHuman(options: AskHumanOptions = {}): ToolDefinition {
+  const { name = 'ask_human', description, timeout, defaultAnswer } = options;
+  const tool = defineTool({
+    name,
+    description:
+      description ??
+      'Ask a person a question and wait for the answer. Only for what you cannot find out or decide yourself.',
+    input: z.object({
+      question: z.string().min(1),
+      options: z.array(z.string()).optional().describe('Answers to choose from, where there are such.'),
+    }),
+    effects: 'none',
+    ...(timeout !== undefined && { approvalTimeout: timeout }),
+    execute: () => {
+      throw new Error(`${name} is answered by a person, not by a worker.`);
+    },
+  });
+  return { ...tool, execution: 'question', ...(defaultAnswer !== undefined && { defaultAnswer }) };
+}

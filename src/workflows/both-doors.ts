@@ -1,0 +1,64 @@
+/**
+ * A signal and the update of the same name, answered by one handler: the update answers, or refuses with a sentence; the
+ * signal can only be logged, and noted in `state`. A bad argument changes nothing at either door.
+ */
+import type { SignalDefinition, UpdateDefinition } from '@temporalio/common';
+import { ApplicationFailure, isCancellation, setHandler } from '@temporalio/workflow';
+import { BAD_ARGUMENT, RUN_ENDED } from '../agents/wire.js';
+import { isRefused, type Refused } from './arguments.js';
+import type { Run } from './run.js';
+
+/** How a message is handled. */
+export interface Handling<Parsed, Answer> {
+  readonly parse: (argument: unknown) => Parsed | Refused;
+  /** Refuses an update before it is accepted, for what can be told from the run's state at once. */
+  readonly check?: (parsed: Parsed) => Refused | undefined;
+  readonly handle: (parsed: Parsed) => Answer | Refused | Promise<Answer | Refused>;
+}
+
+export function onBoth<Args extends unknown[], Parsed extends object, Answer>(
+  run: Run,
+  signal: SignalDefinition<Args>,
+  update: UpdateDefinition<Answer, Args>,
+  { parse, check, handle }: Handling<Parsed, Answer>,
+): void {
+  const ignored = ({ refused }: Refused): void => run.note(`The signal ${signal.name} was ignored: ${refused}`);
+  setHandler(signal, (...args) => {
+    run.messagesReceived += 1;
+    const parsed = parse(args[0]);
+    const answer = isRefused(parsed) ? parsed : handle(parsed);
+    if (isRefused(answer)) ignored(answer);
+    // Nobody waits for it; what it waits for ends with the run at the latest.
+    else if (answer instanceof Promise) {
+      answer.then(
+        (later) => isRefused(later) && ignored(later),
+        (error: unknown) => {
+          if (!isCancellation(error)) throw error;
+        },
+      );
+    }
+  });
+  setHandler(
+    update,
+    async (...args) => {
+      run.messagesReceived += 1;
+      return accepted(update.name, await handle(accepted(update.name, parse(args[0]))));
+    },
+    {
+      validator: (...args) => {
+        if (run.ending !== null) {
+          const message = `The run has ended (${run.ending.reason}); ${update.name} came too late.`;
+          throw ApplicationFailure.nonRetryable(message, RUN_ENDED);
+        }
+        const parsed = accepted(update.name, parse(args[0]));
+        accepted(update.name, check?.(parsed) ?? parsed);
+      },
+    },
+  );
+}
+
+/** @throws ApplicationFailure, type BadArgument, for what was refused. */
+export function accepted<T>(name: string, parsed: T | Refused): T {
+  if (!isRefused(parsed)) return parsed;
+  throw ApplicationFailure.nonRetryable(`${name} was refused: ${parsed.refused}`, BAD_ARGUMENT);
+}

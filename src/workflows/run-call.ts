@@ -1,0 +1,128 @@
+/**
+ * One tool call as an activity: how it is scheduled, and what its failure means. A call that ran is never run again
+ * unless its tool's effects allow it; where nobody knows whether it ran, that is what the model is told.
+ */
+import { isCancellation, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
+import type { ToolCallInfo } from '../agents/define-tool.js';
+import type { ToolSpec } from '../agents/spec.js';
+import { TOOL_FAILURE, toolActivity, type ToolInput, type ToolOutput } from '../agents/wire.js';
+import type { JsonObject } from '../conversation/json.js';
+import { shortHash } from '../conversation/short-hash.js';
+import { readFailure, type FailedActivity } from './activity-failures.js';
+import { toolSummary } from './presentation.js';
+import type { Run } from './run.js';
+import type { RunnableCall } from './tool-plan.js';
+
+/** Beyond a tool's own timeout, for the worker to end it itself and say so. */
+const GRACE_MS = 5000;
+/** Times that a `once` tool is offered again to workers, after one that did not know it (a deploy under way). */
+const MAX_UNREGISTERED = 5;
+const UNREGISTERED_WAIT_MS = 2000;
+
+/** What becomes of a call: the text that the model reads. */
+export interface Outcome {
+  readonly text: string;
+  readonly isError?: true;
+}
+
+/** Runs a call; rejects only with a cancellation. */
+export async function runCall(run: Run, tool: ToolSpec, input: ToolInput): Promise<Outcome> {
+  for (let offers = 1; ; offers += 1) {
+    const output = await attempt(run, tool, input);
+    if ('text' in output) return output;
+    if (output.kind === 'unregistered') {
+      // It surely did not run. `once` tools have no retry of Temporal's, so a deploy under way is waited out here.
+      if (offers >= MAX_UNREGISTERED || tool.effects !== 'once') {
+        return failed(`Error: the tool ${tool.name} is not there any more: no worker knows it. Go on without it.`);
+      }
+      await sleep(UNREGISTERED_WAIT_MS);
+    } else if (isKnown(tool, output)) {
+      return failed(`Error: ${output.message}`);
+    } else {
+      const reconciled = await reconcile(run, tool, input, output);
+      if (reconciled !== 'not_done') return reconciled;
+    }
+  }
+}
+
+/** The input of a call's activity. The key is equal over attempts and resets, and never for other arguments. */
+export function inputOf(run: Run, planned: RunnableCall, args: JsonObject): ToolInput {
+  return { args, call: callInfo(run, planned, args) };
+}
+
+function callInfo(run: Run, { call, index, tool }: RunnableCall, args: JsonObject): ToolCallInfo {
+  const { lap, turns } = run.state;
+  const hash = shortHash(`${tool.name}\n${JSON.stringify(args)}`);
+  return {
+    runId: run.id,
+    lap,
+    turn: turns,
+    callId: call.id,
+    idempotencyKey: `${run.id}/${lap}/${turns}/${index}/${hash}`,
+  };
+}
+
+/** One scheduling of the activity, with whatever retries the tool's effects allow. Rejects only with a cancellation. */
+async function attempt(run: Run, tool: ToolSpec, input: ToolInput): Promise<Outcome | FailedActivity> {
+  try {
+    const output = await schedule(run, tool, input);
+    return 'text' in output ? output : { kind: 'threw', type: 'Error', message: 'it answered as reconcile does' };
+  } catch (error) {
+    return failureOf(error);
+  }
+}
+
+function schedule(run: Run, tool: ToolSpec, input: ToolInput): Promise<ToolOutput> {
+  type Activities = Record<string, (input: ToolInput) => Promise<ToolOutput>>;
+  const maximumAttempts = tool.effects === 'once' && input.reconcile === undefined ? 1 : tool.attempts;
+  const summary = toolSummary(tool.name, input.args);
+  const options = {
+    startToCloseTimeout: tool.timeoutMs + GRACE_MS,
+    retry: { maximumAttempts, initialInterval: 500 },
+    summary,
+  };
+  const activities =
+    tool.execution === 'local'
+      ? proxyLocalActivities<Activities>(options)
+      : proxyActivities<Activities>({ ...options, heartbeatTimeout: run.spec.heartbeatTimeoutMs });
+  const activity = activities[toolActivity(tool.name)];
+  if (activity === undefined) throw new Error(`There is no activity for the tool ${tool.name}.`);
+  return activity(input);
+}
+
+/** Whether it is known what the call did. A tool that changes nothing, or the same twice, has no secret to keep. */
+function isKnown(tool: ToolSpec, failure: FailedActivity): boolean {
+  if (tool.effects !== 'once') return true;
+  return failure.kind === 'threw' && failure.type !== TOOL_FAILURE.timeout && failure.type !== TOOL_FAILURE.interrupted;
+}
+
+/** Asks a `once` tool whose outcome is unknown; without a `reconcile` of its own the model has to find out. */
+async function reconcile(
+  run: Run,
+  tool: ToolSpec,
+  input: ToolInput,
+  failure: FailedActivity,
+): Promise<Outcome | 'not_done'> {
+  let why = failure.message;
+  if (tool.reconciles) {
+    try {
+      const answer = await schedule(run, tool, { ...input, reconcile: true });
+      return 'text' in answer ? answer : 'not_done';
+    } catch (error) {
+      why = `${why}; asked for its outcome, it failed: ${failureOf(error).message}`;
+    }
+  }
+  const text = `Outcome unknown: ${tool.name} was started, and ${why}. It may or may not have taken effect; find out before you call it again.`;
+  run.note(text);
+  return failed(text);
+}
+
+function failureOf(error: unknown): FailedActivity {
+  const failure = isCancellation(error) ? null : readFailure(error);
+  if (failure === null) throw error;
+  return failure;
+}
+
+export function failed(text: string): Outcome {
+  return { text, isError: true };
+}
