@@ -3,6 +3,7 @@ import { isCancellation, proxyLocalActivities } from '@temporalio/workflow';
 import type { Ending } from '../agents/result.js';
 import { DESCRIBE_FAILURE, type DescribeAgentInput, type DescribeAgentOutput } from '../agents/wire.js';
 import { readFailure } from './activity-failures.js';
+import { unkeepable } from './control.js';
 import { showInSearch } from './presentation.js';
 import type { Run } from './run.js';
 
@@ -35,6 +36,12 @@ export async function begin(run: Run): Promise<Ending | undefined> {
   }
   // What `setLimits` said before the spec was there goes before it.
   state.limits = { ...run.spec.limits, ...state.limits };
+  const problem = unkeepable(run, state.limits);
+  if (problem !== undefined) {
+    const { usd: _, ...limits } = state.limits;
+    state.limits = limits;
+    run.note(`A limit was left out: ${problem.refused}`);
+  }
   showInSearch(run);
   return undefined;
 }

@@ -4,19 +4,18 @@
  *
  * A bad argument loses nothing: an update refuses it with a sentence, a signal is logged and noted in `state`.
  */
-import { condition, setHandler } from '@temporalio/workflow';
+import { setHandler } from '@temporalio/workflow';
 import { DefinitionError } from '../agents/definition-error.js';
 import { parseLimits, type Limits } from '../agents/limits.js';
 import { pageOf } from '../conversation/paging.js';
 import * as api from './messages.js';
-import { limitsLeft } from './limits.js';
 import { isRefused, parseForceFinish, parseNothing, parsePage, parseText, type Refused } from './arguments.js';
 import { accepted, onBoth } from './both-doors.js';
+import { changeLimits, pause, resume, standing } from './control.js';
 import { listenForDecisions } from './listen-decisions.js';
 import { enqueue } from './queues.js';
 import type { Run } from './run.js';
 import { viewOf } from './view.js';
-import { statusOf } from './presentation.js';
 
 export function listen(run: Run): void {
   for (const [queue, signal, update] of [
@@ -40,48 +39,28 @@ export function listen(run: Run): void {
   });
   onBoth(run, api.setLimitsSignal, api.setLimitsUpdate, {
     parse: parseLimitsArgument,
-    handle: (limits) => {
-      run.state.limits = { ...run.state.limits, ...limits };
-      return limitsLeft(run.state, Date.now());
-    },
+    handle: (limits) => changeLimits(run, limits),
   });
-  onBoth(run, api.pauseSignal, api.pauseUpdate, {
-    parse: parseNothing,
-    handle: async () => {
-      run.state.paused = true;
-      await condition(() => run.phase === 'paused' || !run.state.paused || run.ending !== null);
-      return standing(run);
-    },
-  });
-  onBoth(run, api.resumeSignal, api.resumeUpdate, {
-    parse: parseNothing,
-    handle: async () => {
-      run.state.paused = false;
-      await condition(() => run.phase !== 'paused' || run.ending !== null);
-      return standing(run);
-    },
-  });
+  onBoth(run, api.pauseSignal, api.pauseUpdate, { parse: parseNothing, handle: () => pause(run) });
+  onBoth(run, api.resumeSignal, api.resumeUpdate, { parse: parseNothing, handle: () => resume(run) });
   listenForDecisions(run);
   setHandler(api.stateQuery, () => viewOf(run));
   setHandler(api.messagesQuery, (argument) => messagesPage(run, argument));
 }
 
 function parseLimitsArgument(argument: unknown): Limits | Refused {
+  const where = 'setLimits';
   try {
-    return parseLimits('setLimits', argument);
+    return parseLimits(where, argument);
   } catch (error) {
-    if (error instanceof DefinitionError) return { refused: error.message };
+    if (error instanceof DefinitionError) return { refused: error.message.slice(`${where}: `.length) };
     throw error;
   }
 }
 
 /** Texts enter with the next request that is made: not with the one that is being answered. */
 function enteringTurn(run: Run): number {
-  return run.state.turns + (run.phase === 'model' ? 2 : 1);
-}
-
-function standing(run: Run): api.StandingAnswer {
-  return { status: statusOf(run), phase: run.phase, lap: run.state.lap, turn: run.state.turns };
+  return run.state.turns + (run.asking ? 2 : 1);
 }
 
 function messagesPage(run: Run, argument: unknown): api.MessagesPage {
