@@ -1,10 +1,21 @@
 // Bundles the workflows once, when the package is built, so that a worker starts without webpack.
 import { writeFile } from 'node:fs/promises';
+import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
 
-const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
+const path = (name) => fileURLToPath(new URL(name, import.meta.url));
 const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn: console.warn, error: console.error };
 
 const { code } = await bundleWorkflowCode({ workflowsPath: path('../dist/workflows/index.js'), logger: quiet });
-await writeFile(path('../dist/workflow-bundle.js'), code);
+await writeFile(path('../dist/workflow-bundle.js'), withSlimSourceMap(code));
+
+/** Stack traces need the lines only, not the sources themselves (half of the bundle), nor where this machine keeps them. */
+function withSlimSourceMap(code) {
+  const prefix = '//# sourceMappingURL=data:application/json;charset=utf-8;base64,';
+  const at = code.lastIndexOf(prefix);
+  if (at < 0) throw new Error('The workflow bundle has no source map where the SDK used to put it.');
+  const { sourcesContent: _, ...map } = JSON.parse(Buffer.from(code.slice(at + prefix.length), 'base64').toString());
+  map.sources = map.sources.map((source) => relative(path('..'), source));
+  return code.slice(0, at) + prefix + Buffer.from(JSON.stringify(map)).toString('base64');
+}

@@ -1,6 +1,7 @@
 /**
- * Heartbeats by timer, from an activity's first line: they bring cancellation in, keep a slow activity alive, and carry
- * the newest progress to whoever watches. Heartbeat details are in no history.
+ * Heartbeats by timer, begun with an activity's first line: they bring cancellation in, keep a slow activity alive, and
+ * carry the newest progress to whoever watches. Heartbeat details are in no history, but each beat is a write to the
+ * server's database: an activity that ends before the first tick sends none.
  */
 import { Context } from '@temporalio/activity';
 
@@ -22,15 +23,14 @@ export function startHeartbeat(initial?: unknown): Heartbeat {
   if (timeout === undefined) return { progress: () => undefined, stop: () => undefined };
   let details = initial;
   let dirty = true;
-  let lastBeat = 0;
+  let lastBeat = Date.now();
   const beat = (): void => {
     if (!dirty && Date.now() - lastBeat < timeout / BEATS_PER_TIMEOUT) return;
     dirty = false;
     lastBeat = Date.now();
     context.heartbeat(details);
   };
-  beat();
-  const timer = setInterval(beat, PROGRESS_INTERVAL_MS);
+  const timer = setInterval(beat, Math.min(PROGRESS_INTERVAL_MS, timeout / BEATS_PER_TIMEOUT));
   return {
     progress: (next) => {
       details = next;

@@ -5,10 +5,22 @@ import { temporal } from '@temporalio/proto';
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 export const { EventType } = temporal.api.enums.v1;
 
-/** All events of one execution: the newest, or the one of `runId`. */
+/** All events of one execution: the newest, or the one of `runId`. In small pages, as large ones pass gRPC's limit. */
 export async function eventsOf(client: Client, workflowId: string, runId?: string): Promise<HistoryEvent[]> {
-  const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-  return events ?? [];
+  const { namespace } = client.options;
+  const events: HistoryEvent[] = [];
+  let nextPageToken: Uint8Array | undefined;
+  do {
+    const page = await client.workflowService.getWorkflowExecutionHistory({
+      namespace,
+      execution: { workflowId, runId: runId ?? null },
+      maximumPageSize: 100,
+      ...(nextPageToken && { nextPageToken }),
+    });
+    events.push(...(page.history?.events ?? []));
+    nextPageToken = page.nextPageToken.length > 0 ? page.nextPageToken : undefined;
+  } while (nextPageToken !== undefined);
+  return events;
 }
 
 /** The run ids of all executions of one run, oldest first. */
