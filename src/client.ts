@@ -15,3 +15,7 @@ export type {
   StandingAnswer,
   TextArgument,
 } from './workflows/messages.js';
+export type * from './watch/agent-event.js';
+export type { EventsOptions } from './watch/follow-history.js';
+export type { LiveOptions } from './watch/live.js';
+export { showText, type ShownText, type ToShow } from './watch/shown-text.js';
