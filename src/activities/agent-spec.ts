@@ -3,6 +3,7 @@ import type { AgentDefinition, AgentOptions, LapsOptions, ModelOptions } from '.
 import { DefinitionError } from '../agents/definition-error.js';
 import type { ToolDefinition } from '../agents/define-tool.js';
 import { toMs, type Duration } from '../agents/duration.js';
+import { HAND_OFF } from '../agents/hand-off.js';
 import { DEFAULT_TURNS, parseLimits } from '../agents/limits.js';
 import type { AgentSpec, LapsSpec, ModelSpec, PriceSpec, ToolSpec } from '../agents/spec.js';
 import { contextWindowOf } from '../models/context-window.js';
@@ -45,7 +46,7 @@ export function specOf(
     instructions: options.instructions,
     model,
     fallbackModels,
-    tools: agent.tools.map(toolSpec),
+    tools: [...agent.tools, ...(options.laps?.handoff === 'note' ? [HAND_OFF] : [])].map(toolSpec),
     limits,
     onLimit: options.onLimit ?? 'stop',
     mode: options.mode ?? 'ask',

@@ -1,6 +1,13 @@
 /** All activities of a worker, by their names on the wire. */
 import { agentsByName, toolsByName, type ConfigOptions } from '../agents/define-config.js';
-import { toolActivity, type CallModelInput, type CallModelOutput, type ToolOutput } from '../agents/wire.js';
+import {
+  toolActivity,
+  type CallModelInput,
+  type CallModelOutput,
+  type ToolOutput,
+  type VerifyInput,
+  type VerifyOutput,
+} from '../agents/wire.js';
 import type { AgentSpec } from '../agents/spec.js';
 import { headAndTail } from '../conversation/cut-text.js';
 import type { ModelProvider } from '../models/provider.js';
@@ -10,6 +17,7 @@ import { describeAgent } from './describe-agent.js';
 import type { RunCache } from './run-cache.js';
 import { runTool } from './run-tool.js';
 import { hasSearchAttributesCached } from './search-attributes.js';
+import { verifyWorkspace } from './verify-workspace.js';
 import { DEFAULT_WORKSPACES } from './workspaces.js';
 
 export interface ActivityDependencies extends Pick<ConfigOptions, 'agents' | 'prices' | 'workspaces'> {
@@ -19,7 +27,10 @@ export interface ActivityDependencies extends Pick<ConfigOptions, 'agents' | 'pr
   readonly shutdown: AbortSignal;
 }
 
-export type Activities = Record<string, (input: never) => Promise<AgentSpec | CallModelOutput | ToolOutput>>;
+export type Activities = Record<
+  string,
+  (input: never) => Promise<AgentSpec | CallModelOutput | ToolOutput | VerifyOutput>
+>;
 
 export function createActivities(dependencies: ActivityDependencies): Activities {
   const { agents, prices = {}, workspaces = DEFAULT_WORKSPACES, provider, cache, shutdown } = dependencies;
@@ -29,6 +40,7 @@ export function createActivities(dependencies: ActivityDependencies): Activities
     describeAgent: (input: unknown) => describeAgent({ agents: byName, prices, cache, searchAttributes }, input),
     callModel: (input: CallModelInput) => callModel({ provider, cache, shutdown }, input),
   };
+  activities['verifyWorkspace'] = (input: VerifyInput) => verifyWorkspace(workspaces, input);
   const bound = async (text: string): Promise<string> => headAndTail(text, DEFAULT_MAX_CHARS);
   for (const tool of toolsByName(agents).values()) {
     activities[toolActivity(tool.name)] = (input: unknown) => runTool(tool, { workspaces, bound }, input);

@@ -6,6 +6,7 @@ import type { JsonObject } from '../conversation/json.js';
 import { checkName, DefinitionError } from './definition-error.js';
 import type { ToolDefinition } from './define-tool.js';
 import { toMs, type Duration } from './duration.js';
+import { HAND_OFF } from './hand-off.js';
 import { MODES, type Mode } from './mode.js';
 import { parseLimits, type LimitOptions } from './limits.js';
 
@@ -102,7 +103,13 @@ export function defineAgent(options: AgentOptions): AgentDefinition {
   if (options.toolResult !== undefined) atLeast(`${where}: toolResult.maxChars`, options.toolResult.maxChars, 200);
   checkContext(where, options.context);
   checkLaps(where, options.laps);
-  return { name: options.name, options, tools: checkTools(where, options.tools ?? []) };
+  const tools = checkTools(where, options.tools ?? []);
+  if (options.laps?.handoff === 'note' && tools.some(({ name }) => name === HAND_OFF.name)) {
+    throw new DefinitionError(
+      `${where}: its own tool ${HAND_OFF.name} collides with the built-in one of laps.handoff "note".`,
+    );
+  }
+  return { name: options.name, options, tools };
 }
 
 /** The least that a number must be, with a sentence. */

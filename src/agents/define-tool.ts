@@ -87,8 +87,8 @@ export interface ToolDefinition {
   readonly approvalTimeoutMs?: number;
   readonly ends: boolean;
   readonly timeoutMs: number;
-  /** `question`: made by `askHuman` only; a person answers, and no activity runs. */
-  readonly execution: 'activity' | 'local' | 'question';
+  /** `question` and `note` are Everlap's own (`askHuman`, `hand_off`): no activity runs for them. */
+  readonly execution: 'activity' | 'local' | 'question' | 'note';
   /** The answer to a question that nobody answers in time. */
   readonly defaultAnswer?: string;
   readonly attempts: number;

@@ -60,8 +60,8 @@ export interface ToolSpec {
   /** `ask`: a function decides, in an activity. */
   readonly approval: 'never' | 'always' | 'ask';
   readonly timeoutMs: number;
-  /** `question`: a person answers; no activity runs. */
-  readonly execution: 'activity' | 'local' | 'question';
+  /** `question`: a person answers. `note`: it is kept for the next lap. No activity runs for either. */
+  readonly execution: 'activity' | 'local' | 'question' | 'note';
   readonly attempts: number;
   readonly reconciles?: true;
   /** How long a decision or an answer is waited for; absent: without end. */

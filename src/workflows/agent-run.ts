@@ -16,6 +16,7 @@ import { continueIfDue } from './continue-as-new.js';
 import { watchDeadline } from './deadline.js';
 import { endingOf, isEnding, resultOf, summarise } from './ending.js';
 import { exhaustedLimit } from './limits.js';
+import { endLap } from './laps.js';
 import { listen } from './listen.js';
 import { showInSearch } from './presentation.js';
 import { drainSteering, takeFollowUp } from './queues.js';
@@ -67,13 +68,22 @@ async function live(run: Run): Promise<AgentResult> {
 }
 
 async function runToEnd(run: Run): Promise<Ending> {
-  const ending = await endOf(run, async () => (await begin(run)) ?? (await loop(run)));
+  const ending = await endOf(run, () => laps(run));
   // The end is decided: what comes from here on, while the run sums up too, is refused, not accepted for nothing.
   run.ending = ending;
   // Whatever ended the run between an answer and its tools: no call stays without a result.
   closeCalls(run, openCalls(run.state.conversation.messages));
   if (ending.status !== 'exhausted' || run.spec.onLimit !== 'summarize') return ending;
   return endOf(run, () => summarise(run, ending));
+}
+
+/** Lap after lap, until one of them ends the run. Without laps, the first is the only one. */
+async function laps(run: Run): Promise<Ending> {
+  for (;;) {
+    const ending = await endOf(run, async () => (await begin(run)) ?? (await loop(run)));
+    const final = await endLap(run, ending);
+    if (final) return final;
+  }
 }
 
 async function endOf(run: Run, work: () => Promise<Ending>): Promise<Ending> {

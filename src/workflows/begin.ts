@@ -3,9 +3,11 @@ import { isCancellation, proxyLocalActivities } from '@temporalio/workflow';
 import type { Ending } from '../agents/result.js';
 import { DESCRIBE_FAILURE, type DescribeAgentInput, type DescribeAgentOutput } from '../agents/wire.js';
 import { readFailure } from './activity-failures.js';
+import { openingOf } from './laps.js';
 import { unkeepable } from './control.js';
 import { showInSearch } from './presentation.js';
 import type { Run } from './run.js';
+import { newConversation } from './run-state.js';
 
 const { describeAgent } = proxyLocalActivities<{
   describeAgent(input: DescribeAgentInput): Promise<DescribeAgentOutput>;
@@ -36,6 +38,8 @@ export async function begin(run: Run): Promise<Ending | undefined> {
   }
   // What `setLimits` said before the spec was there goes before it.
   state.limits = { ...run.spec.limits, ...state.limits };
+  if (state.transition === 'started')
+    state.conversation = newConversation(openingOf(run.task, run.spec.laps, state.lap));
   const problem = unkeepable(run, state.limits);
   if (problem !== undefined) {
     const { usd: _, ...limits } = state.limits;

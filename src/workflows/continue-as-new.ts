@@ -1,5 +1,6 @@
 /** Going on in a new execution of the same run, before this one's history grows too long. */
 import { allHandlersFinished, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
+import type { AgentSpec } from '../agents/spec.js';
 import type { AgentRunInput } from '../agents/run-input.js';
 import { utf8Length } from '../conversation/paging.js';
 import { compact } from './compaction.js';
@@ -15,7 +16,19 @@ const MAX_CARRIED_BYTES = 1_500_000;
 export async function continueIfDue(run: Run): Promise<void> {
   if (run.place === 'within_workflow') return;
   if (!workflowInfo().continueAsNewSuggested && run.messagesReceived < MAX_MESSAGES_RECEIVED) return;
-  if (carriedBytes(run) > MAX_CARRIED_BYTES) await compact(run, 'payload');
+  await goOn(run, run.spec);
+}
+
+/**
+ * Goes on in a new execution, with this spec or, without one, with the agent's newest. Returns where that has to wait: the
+ * run is to pause or to end first, or it lives within another workflow, whose executions are not Everlap's.
+ */
+export async function goOn(run: Run, spec: AgentSpec | undefined): Promise<void> {
+  if (run.place === 'within_workflow') {
+    if (spec === undefined) run.unpin();
+    return;
+  }
+  if (carriedBytes(run, spec) > MAX_CARRIED_BYTES) await compact(run, 'payload');
   // A pause asked for during that compaction is answered at a safe point only, and the loop has the next one.
   await condition(() => allHandlersFinished() || run.state.paused);
   if (!allHandlersFinished()) return;
@@ -26,14 +39,14 @@ export async function continueIfDue(run: Run): Promise<void> {
     agent,
     task,
     ...(settings && { settings }),
-    carried: carried(run),
+    carried: carried(run, spec),
   });
 }
 
-function carried(run: Run): CarriedRun {
-  return { state: run.state, spec: run.spec };
+function carried(run: Run, spec: AgentSpec | undefined): CarriedRun {
+  return { state: run.state, ...(spec && { spec }) };
 }
 
-function carriedBytes(run: Run): number {
-  return utf8Length(JSON.stringify(carried(run)));
+function carriedBytes(run: Run, spec: AgentSpec | undefined): number {
+  return utf8Length(JSON.stringify(carried(run, spec)));
 }

@@ -9,11 +9,14 @@ import { decide, mayWait } from './approvals.js';
 import type { TurnAnswer } from './ask-model.js';
 import { failed, inputOf, runCall, type Outcome } from './run-call.js';
 import { DeadlinePassed, type Run } from './run.js';
+import type { RunState } from './run-state.js';
 import { safePoint } from './safe-point.js';
 import { groupCalls, planCalls, type PlannedCall, type RunnableCall } from './tool-plan.js';
 
 /** Characters of all results of one turn together: they travel in one payload with the next model call. */
 const MAX_TURN_CHARS = 400_000;
+
+const MAX_NOTE_CHARS = 10_000;
 
 /** Runs the calls of an answer and puts their results into the conversation. Returns them, for the stuck check. */
 export async function runTools(run: Run, answer: TurnAnswer): Promise<readonly ToolMessage[]> {
@@ -99,5 +102,13 @@ async function counted(run: Run, planned: RunnableCall): Promise<Outcome> {
     return failed(`Not run: the limit of ${limit} tool calls of this run is reached.`);
   }
   state.toolCalls += 1;
+  if (planned.tool.execution === 'note') return keepNote(state, planned);
   return runCall(run, planned.tool, inputOf(run, planned, planned.args));
+}
+
+function keepNote(state: RunState, { args }: RunnableCall): Outcome {
+  if (typeof args.note !== 'string' || args.note.trim() === '')
+    return failed('Error: give the note as a text, in "note".');
+  state.handoff = headAndTail(args.note, MAX_NOTE_CHARS);
+  return { text: 'Noted for the next lap.' };
 }

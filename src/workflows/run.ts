@@ -62,6 +62,11 @@ export class Run {
     this.pinned = spec;
   }
 
+  /** The next lap asks for the agent's newest spec. */
+  unpin(): void {
+    this.pinned = null;
+  }
+
   get model(): string {
     const { modelIndex } = this.state;
     return (modelIndex === 0 ? undefined : this.spec.fallbackModels[modelIndex - 1]) ?? this.spec.model.name;
