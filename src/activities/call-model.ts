@@ -9,20 +9,28 @@ import { WORKER_SHUTDOWN, type CallModelInput, type CallModelOutput } from '../a
 import type { AgentSpec } from '../agents/spec.js';
 import type { AssistantMessage, Message, Usage } from '../conversation/message.js';
 import { estimateMessages, estimateTokens } from '../models/estimate.js';
-import { ModelFailure, type ModelAnswer, type ModelProvider } from '../models/provider.js';
+import { ModelFailure, type ModelAnswer, type ModelProvider, type ModelRequest } from '../models/provider.js';
+import { redact } from '../models/redact.js';
+import { soundAnswer } from '../models/sound-answer.js';
+import { cutText } from '../conversation/cut-text.js';
 import { extendHash } from './conversation-hash.js';
 import { errorText } from './error-text.js';
 import { startHeartbeat, type Heartbeat } from './heartbeat.js';
 import { loadRun } from './load-run.js';
 import type { RunCache } from './run-cache.js';
+import { ABANDONED, settleWithin } from './settle-within.js';
 import { watchStream } from './stream-limits.js';
 import { streamProgress } from './stream-progress.js';
 
 /** Failures that no retry of the same request helps with. */
 const FINAL = new Set(['auth', 'quota', 'bad_request', 'content_filter', 'overflow']);
 const MIN_RETRY_DELAY_MS = 500;
-/** Another worker takes over the call at once: nothing is wrong with the model. */
-const SHUTDOWN_RETRY_DELAY_MS = 100;
+const PAST_DEADLINE_MS = 5000;
+/** A server that asks for more does not mean this request. */
+const MAX_RETRY_DELAY_MS = 24 * 3_600_000;
+/** For a provider to end after its signal has aborted, before it is left behind. */
+const ABORT_GRACE_MS = 500;
+const MAX_WORDS = 2000;
 
 export interface ModelDependencies {
   readonly provider: ModelProvider;
@@ -69,62 +77,82 @@ async function ask(
   const { cancellationSignal } = Context.current();
   const limits = watchStream(spec.model, input.model, AbortSignal.any([cancellationSignal, shutdown]));
   const progress = streamProgress({ turn: input.turn, attempt }, heartbeat);
+  const request: ModelRequest = {
+    model: input.model,
+    instructions: spec.instructions,
+    messages,
+    tools: spec.tools,
+    toolChoice: input.tools === 'none' ? 'none' : 'auto',
+    ...(input.maxOutputTokens !== undefined && { maxOutputTokens: input.maxOutputTokens }),
+    ...(spec.model.parameters && { parameters: spec.model.parameters }),
+    signal: limits.signal,
+    onEvent: (delta) => {
+      limits.onEvent();
+      progress(delta);
+    },
+  };
   try {
-    return await provider.answer({
-      model: input.model,
-      instructions: spec.instructions,
-      messages,
-      tools: spec.tools,
-      toolChoice: input.tools === 'none' ? 'none' : 'auto',
-      ...(input.maxOutputTokens !== undefined && { maxOutputTokens: input.maxOutputTokens }),
-      ...(spec.model.parameters && { parameters: spec.model.parameters }),
-      signal: limits.signal,
-      onEvent: (delta) => {
-        limits.onEvent();
-        progress(delta);
-      },
-    });
+    const answer = await settleWithin(() => provider.answer(request), limits.signal, ABORT_GRACE_MS);
+    // What a provider returns after the abort may be half an answer.
+    if (answer !== ABANDONED && !limits.signal.aborted) return soundAnswer(answer, messages);
+    throw limits.exceeded ?? new Error('it was aborted');
   } catch (error) {
-    throw toFailure(limits.exceeded ?? error, input, shutdown);
+    throw toFailure(error, provider, input, shutdown);
   } finally {
     limits.stop();
   }
 }
 
-/** What Temporal, and then the run, is told. The provider's words are cut and free of keys already. */
-function toFailure(error: unknown, input: CallModelInput, shutdown: AbortSignal): unknown {
-  const { cancellationSignal, cancellationDetails } = Context.current();
+/** What Temporal, and then the run, is told. */
+function toFailure(error: unknown, provider: ModelProvider, input: CallModelInput, shutdown: AbortSignal): unknown {
+  const { cancellationSignal, cancellationDetails, info } = Context.current();
   if (shutdown.aborted || cancellationDetails?.workerShutdown === true) {
+    // Not Temporal's to retry: it would count as an attempt of the model, and wait a second. The run asks again at once.
     return ApplicationFailure.create({
       type: WORKER_SHUTDOWN,
       message: 'The worker shut down while the model answered; another worker asks again.',
-      nextRetryDelay: SHUTDOWN_RETRY_DELAY_MS,
+      nonRetryable: true,
+      details: [info.attempt],
     });
   }
   // Rethrown as it is: Temporal knows its own cancellation by it.
   if (cancellationSignal.aborted) return cancellationSignal.reason;
-  if (!(error instanceof ModelFailure)) {
-    return ApplicationFailure.create({ type: 'internal', message: errorText(error), nonRetryable: true });
+  if (!isModelFailure(error)) {
+    const message = `The model provider ${provider.name} failed as none should: ${errorText(error)}`;
+    return ApplicationFailure.create({ type: 'internal', message: words(message), nonRetryable: true });
   }
   const { failureClass, message, details } = error;
   const nextRetryDelay = retryDelay(details.retryAfterMs, input.deadline);
   return ApplicationFailure.create({
     type: failureClass,
-    message,
+    message: words(message),
     nonRetryable: FINAL.has(failureClass),
     ...(nextRetryDelay !== undefined && { nextRetryDelay }),
   });
 }
 
-/** As long as the server asked for, at least half a second, and not past the run's deadline. Milliseconds. */
+/** By its name: a config file may have loaded the package a second time. */
+function isModelFailure(error: unknown): error is ModelFailure {
+  return error instanceof Error && error.name === 'ModelFailure' && 'failureClass' in error && 'details' in error;
+}
+
+/** The default provider has cut its words and hidden its keys; another may have forgotten to. */
+function words(message: string): string {
+  return cutText(redact(message, []), MAX_WORDS);
+}
+
+/**
+ * As long as the server asked for, between half a second and a day. No longer than to the run's deadline, and a little
+ * more, so that the run ends there instead of asking once more; should it have been moved, the wait ends. Milliseconds.
+ */
 export function retryDelay(
   retryAfterMs: number | undefined,
   deadline: number | undefined,
   now = Date.now(),
 ): number | undefined {
-  if (retryAfterMs === undefined) return undefined;
-  const wanted = Math.max(MIN_RETRY_DELAY_MS, retryAfterMs);
-  return deadline === undefined ? wanted : Math.max(MIN_RETRY_DELAY_MS, Math.min(wanted, deadline - now));
+  if (retryAfterMs === undefined || Number.isNaN(retryAfterMs)) return undefined;
+  const left = deadline === undefined ? Infinity : deadline - now + PAST_DEADLINE_MS;
+  return Math.max(MIN_RETRY_DELAY_MS, Math.min(retryAfterMs, left, MAX_RETRY_DELAY_MS));
 }
 
 function estimatedUsage(spec: AgentSpec, messages: readonly Message[], answer: AssistantMessage): Usage {

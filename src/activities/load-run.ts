@@ -5,9 +5,11 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { AgentSpec } from '../agents/spec.js';
+import { NOT_LOADED } from '../agents/wire.js';
 import type { Head, Message } from '../conversation/message.js';
 import type { MessagesArgument, MessagesPage } from '../workflows/messages.js';
 import { extendHash } from './conversation-hash.js';
+import { errorText } from './error-text.js';
 import type { RunCache } from './run-cache.js';
 
 export interface LoadedRun {
@@ -28,16 +30,18 @@ export interface Wanted {
 export async function loadRun(cache: RunCache, wanted: Wanted): Promise<LoadedRun> {
   const { base, delta } = wanted;
   let spec = cache.spec(wanted.spec);
-  let prefix = base.length === 0 ? [] : cache.conversation(base.hash);
+  // A base without a hash: the new messages were too large to be sent, and are to be asked for with all the others.
+  let prefix = base.length === 0 ? [] : base.hash === '' ? undefined : cache.conversation(base.hash);
   if (spec === undefined || prefix === undefined) {
     cache.misses += 1;
-    const asked = await askRun(prefix === undefined ? base.length : 0, spec === undefined);
+    const asked = await askRun(prefix === undefined ? base.length : 0, spec === undefined).catch(rethrow);
     spec ??= checkedSpec(asked.spec, wanted.spec);
     prefix ??= checkedPrefix(asked.messages, base);
     cache.keepSpec(spec);
-    if (base.length > 0) cache.keepConversation(base.hash, prefix, '');
+    if (base.hash !== '') cache.keepConversation(base.hash, prefix, '');
   }
-  return { spec, messages: [...prefix, ...delta], hash: extendHash(base.hash, delta) };
+  const hash = base.hash === '' ? extendHash('', prefix) : base.hash;
+  return { spec, messages: [...prefix, ...delta], hash: extendHash(hash, delta) };
 }
 
 async function askRun(
@@ -65,18 +69,30 @@ async function askRun(
   return { messages, spec };
 }
 
+/** The query failed: no worker answered for the run in time. That is nothing against the model. */
+function rethrow(error: unknown): never {
+  const { cancellationSignal } = Context.current();
+  if (cancellationSignal.aborted) throw cancellationSignal.reason;
+  if (error instanceof ApplicationFailure) throw error;
+  throw ApplicationFailure.retryable(
+    `The run could not be asked for its conversation: ${errorText(error)}`,
+    NOT_LOADED,
+  );
+}
+
 function checkedSpec(spec: AgentSpec | undefined, hash: string): AgentSpec {
   if (spec?.hash === hash) return spec;
   throw ApplicationFailure.retryable(
     `The run has spec ${spec?.hash ?? 'none'}, not ${hash} that this call asks for.`,
-    'transient',
+    NOT_LOADED,
   );
 }
 
 function checkedPrefix(messages: readonly Message[], base: Head): readonly Message[] {
-  if (messages.length === base.length && extendHash('', messages) === base.hash) return messages;
+  const isSame = base.hash === '' || extendHash('', messages) === base.hash;
+  if (messages.length === base.length && isSame) return messages;
   throw ApplicationFailure.retryable(
     `The run's first ${base.length} messages are not those that this call builds on (hash ${base.hash}).`,
-    'transient',
+    NOT_LOADED,
   );
 }

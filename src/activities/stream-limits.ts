@@ -4,6 +4,7 @@
  */
 import type { ModelSpec } from '../agents/spec.js';
 import { ModelFailure } from '../models/provider.js';
+import { afterMs } from './long-timer.js';
 
 export interface StreamLimits {
   /** Aborts at a limit, or with the outer signal. */
@@ -21,30 +22,32 @@ export function watchStream(limits: Limits, model: string, outer: AbortSignal): 
   const controller = new AbortController();
   let exceeded: ModelFailure | undefined;
   const end = (sentence: string): void => {
-    exceeded = new ModelFailure('stalled', `${model} ${sentence}`);
+    exceeded ??= new ModelFailure('stalled', `${model} ${sentence}`);
     controller.abort(exceeded);
   };
   const seconds = (ms: number): string => `${ms / 1000} seconds`;
-  const whole = setTimeout(() => end(`did not end its answer within ${seconds(limits.timeoutMs)}.`), limits.timeoutMs);
-  let silence = setTimeout(
-    () => end(`sent nothing for ${seconds(limits.firstEventTimeoutMs)}.`),
-    limits.firstEventTimeoutMs,
+  const stopWhole = afterMs(limits.timeoutMs, () => end(`did not end its answer within ${seconds(limits.timeoutMs)}.`));
+  let stopSilence = afterMs(limits.firstEventTimeoutMs, () =>
+    end(`sent nothing for ${seconds(limits.firstEventTimeoutMs)}.`),
   );
+  let stopped = false;
   return {
     signal: AbortSignal.any([outer, controller.signal]),
     get exceeded() {
       return exceeded;
     },
     onEvent: () => {
-      clearTimeout(silence);
-      silence = setTimeout(
-        () => end(`fell silent for ${seconds(limits.idleTimeoutMs)} in the middle of its answer.`),
-        limits.idleTimeoutMs,
+      // A provider that tells of events after its end must not start the clock again.
+      if (stopped) return;
+      stopSilence();
+      stopSilence = afterMs(limits.idleTimeoutMs, () =>
+        end(`fell silent for ${seconds(limits.idleTimeoutMs)} in the middle of its answer.`),
       );
     },
     stop: () => {
-      clearTimeout(whole);
-      clearTimeout(silence);
+      stopped = true;
+      stopWhole();
+      stopSilence();
     },
   };
 }

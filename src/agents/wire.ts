@@ -106,8 +106,13 @@ export const TOOL_FAILURE = {
   interrupted: 'ToolInterrupted',
 } as const;
 
-/** Failure type of `callModel` when its worker shut down: another worker takes the call at once. */
+/**
+ * Failure type of `callModel` when its worker shut down: another worker takes the call at once. Its details: the number
+ * of the attempt that does not count.
+ */
 export const WORKER_SHUTDOWN = 'worker_shutdown';
+/** Failure type of an activity that could not get the run's conversation: the model was not asked. */
+export const NOT_LOADED = 'not_loaded';
 
 /** Failure types of `describeAgent` that end a run at once. */
 export const DESCRIBE_FAILURE = { unknownAgent: 'unknown_agent', badRequest: 'bad_request' } as const;

@@ -2,7 +2,6 @@
  * Chat completions of OpenAI and of everything that imitates it. The `openai` client is the transport, without its
  * retries; replies are assembled here from the raw body, since the client's own readers lose what field work needs.
  */
-import type { AssistantMessage, Message } from '../conversation/message.js';
 import { answerOf } from './answer.js';
 import { chatTarget, type ChatTarget, type ChatTargetOptions } from './chat-target.js';
 import { readErrorBody } from './error-words.js';
@@ -65,8 +64,7 @@ export function openaiChat(options: OpenAiChatOptions = {}): ModelProvider {
       }
       const { signal, onEvent } = request;
       const reply = await readReply(posted.stream, { signal, onEvent, lingerMs: LINGER_MS });
-      const { message, usage, finish } = orThrow(answerOf(reply, contextOf(target)));
-      return { message: withUniqueIds(message, request.messages), usage, finish };
+      return orThrow(answerOf(reply, contextOf(target)));
     }
   }
 }
@@ -90,22 +88,4 @@ function asError({ failureClass, sentence, status, retryAfterMs }: Failure): Mod
     ...(status !== undefined && { status }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
-}
-
-/**
- * Ids that the server left out, or that the conversation has already, are made up from the place of the call: the
- * same answer to the same conversation gets the same ids.
- */
-export function withUniqueIds(message: AssistantMessage, before: readonly Message[]): AssistantMessage {
-  if (!message.toolCalls) return message;
-  const taken = new Set(before.flatMap((m) => (m.role === 'assistant' ? (m.toolCalls ?? []) : [])).map((c) => c.id));
-  const toolCalls = message.toolCalls.map((call, index) => {
-    let id = call.id;
-    for (let n = 1; id.trim() === '' || taken.has(id); n += 1) {
-      id = `call_${before.length}_${index}${n === 1 ? '' : `_${n}`}`;
-    }
-    taken.add(id);
-    return { ...call, id };
-  });
-  return { ...message, toolCalls };
 }

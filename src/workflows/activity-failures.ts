@@ -3,8 +3,8 @@ import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio
 import { cutText } from '../conversation/cut-text.js';
 
 export type FailedActivity =
-  /** The activity threw; `type` is a failure type of ours, or the name of the error. */
-  | { readonly kind: 'threw'; readonly type: string; readonly message: string }
+  /** The activity threw; `type` is a failure type of ours, or the name of the error; `detail` the first it has. */
+  | { readonly kind: 'threw'; readonly type: string; readonly message: string; readonly detail?: unknown }
   /** No worker that was asked knows the activity; it surely did not run. */
   | { readonly kind: 'unregistered'; readonly message: string }
   /** Its worker was lost: nobody knows how far it came. */
@@ -26,7 +26,7 @@ export function readFailure(error: unknown): FailedActivity | null {
     if (cause.type === 'NotFoundError' && message.includes('is not registered on this Worker')) {
       return { kind: 'unregistered', message };
     }
-    return { kind: 'threw', type: cause.type ?? 'Error', message };
+    return { kind: 'threw', type: cause.type ?? 'Error', message, detail: cause.details?.[0] };
   }
   return { kind: 'threw', type: 'Error', message };
 }

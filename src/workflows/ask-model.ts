@@ -4,13 +4,16 @@
  */
 import type { Ending } from '../agents/result.js';
 import { callsOf, isEmptyAnswer } from '../conversation/conversation.js';
-import { EMPTY_HEAD, type AssistantMessage, type UserMessage } from '../conversation/message.js';
+import { EMPTY_HEAD, type AssistantMessage, type Message, type UserMessage } from '../conversation/message.js';
+import { cutToJsonBytes, jsonBytes } from '../models/json-text.js';
 import { callModel, type Answered } from './call-model.js';
 import type { Run } from './run.js';
 import type { Conversation } from './run-state.js';
 
 /** Times that a text cut off by the output limit is asked to go on. */
 const MAX_CONTINUATIONS = 3;
+/** Bytes of a joined text as JSON: as much as one answer may have. */
+const MAX_JOINED_BYTES = 1_000_000;
 
 const EMPTY_NOTICE = notice('Your last answer was empty. Answer the task in words, or call a tool.');
 const CUT_NOTICE = notice(
@@ -56,24 +59,47 @@ async function joined(run: Run, first: Answered): Promise<TurnAnswer | Ending> {
     run.state.conversation.headTokens = first.output.usage.input + first.output.usage.output;
     return answer;
   }
-  // The parts are in the conversation only while the model is asked to go on. The head stays before them, so that the
-  // joined text can take their place.
-  for (let times = 0; isCutText(answer) && times < MAX_CONTINUATIONS; times += 1) {
+  for (let times = 0; isCutText(answer) && times < MAX_CONTINUATIONS && !isFull(answer); times += 1) {
     run.state.transition = 'answer_cut';
-    run.say(answer.message, CUT_NOTICE);
-    const more = await callModel(run);
-    retract(run.state.conversation, 2);
+    const more = await continued(run, answer.message);
     if ('status' in more) {
       run.say(answer.message);
       return more;
     }
-    const next = turnAnswer(more);
-    answer = { ...next, message: { ...next.message, text: answer.message.text + next.message.text } };
+    answer = join(answer.message, turnAnswer(more));
   }
   if (isCutText(answer))
-    run.note(`The answer was cut off by the length limit ${MAX_CONTINUATIONS + 1} times; the text so far is taken.`);
+    run.note('The answer was cut off by the length limit again and again; the text so far is taken.');
   run.say(answer.message);
   return answer;
+}
+
+/**
+ * The part so far is in the conversation only while the model is asked to go on. The head stays before it, so that the
+ * joined text can take its place.
+ */
+async function continued(run: Run, part: AssistantMessage): Promise<Answered | Ending> {
+  run.say(part, CUT_NOTICE);
+  try {
+    const more = await callModel(run);
+    retract(run.state.conversation, [part, CUT_NOTICE]);
+    return more;
+  } catch (error) {
+    // What was said stays said, whatever ends the run now.
+    retract(run.state.conversation, [CUT_NOTICE]);
+    throw error;
+  }
+}
+
+/** One message of two: what a provider wants back is that of the newest part. */
+function join(before: AssistantMessage, { message, cut }: TurnAnswer): TurnAnswer {
+  const text = cutToJsonBytes(before.text + message.text, MAX_JOINED_BYTES);
+  const reasoning = message.reasoning ?? before.reasoning;
+  return { cut, message: { ...message, text, ...(reasoning !== undefined && { reasoning }) } };
+}
+
+function isFull({ message }: TurnAnswer): boolean {
+  return jsonBytes(message.text) >= MAX_JOINED_BYTES;
 }
 
 function turnAnswer({ output }: Answered): TurnAnswer {
@@ -84,12 +110,18 @@ function isCutText({ message, cut }: TurnAnswer): boolean {
   return cut && callsOf(message).length === 0;
 }
 
-/** Takes the last messages back. A head that covered them is no use any more: the next call sends everything. */
-function retract(conversation: Conversation, count: number): void {
-  conversation.messages.splice(-count);
-  if (conversation.head.length <= conversation.messages.length) return;
-  conversation.head = EMPTY_HEAD;
-  conversation.headTokens = null;
+/**
+ * Takes messages back, wherever they are: the conversation may have been compacted since. A head that covered them is no
+ * use any more: the next call sends everything.
+ */
+function retract(conversation: Conversation, messages: readonly Message[]): void {
+  const left = conversation.messages.filter((message) => !messages.includes(message));
+  const first = conversation.messages.findIndex((message) => messages.includes(message));
+  if (first >= 0 && first < conversation.head.length) {
+    conversation.head = EMPTY_HEAD;
+    conversation.headTokens = null;
+  }
+  conversation.messages = left;
 }
 
 function notice(text: string): UserMessage {

@@ -5,7 +5,7 @@
  */
 import { isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { Ending, FailedReason } from '../agents/result.js';
-import { WORKER_SHUTDOWN, type CallModelInput, type CallModelOutput } from '../agents/wire.js';
+import { NOT_LOADED, WORKER_SHUTDOWN, type CallModelInput, type CallModelOutput } from '../agents/wire.js';
 import { estimateMessages, estimateTokens } from '../models/estimate.js';
 import { readFailure, type FailedActivity } from './activity-failures.js';
 import { compact, MAX_COMPACTIONS_IN_A_ROW } from './compaction.js';
@@ -13,6 +13,7 @@ import { addCost, addUsage, outputBudget } from './limits.js';
 import { modelSummary } from './presentation.js';
 import { takeForceFinish } from './safe-point.js';
 import type { Run } from './run.js';
+import { sendable } from './sendable.js';
 
 /** Model calls that were lost with their worker, and are made again, before one is given up. */
 const MAX_LOST = 10;
@@ -30,6 +31,7 @@ type Which = 'next' | 'last';
 /** Asks until there is an answer, or the run has to end. Adds up usage and cost; leaves the conversation alone. */
 export async function callModel(run: Run, which: Which = 'next'): Promise<Answered | Ending> {
   let lost = 0;
+  let attempts = run.spec.model.attempts;
   for (;;) {
     const forced = takeForceFinish(run);
     if (forced) return forced;
@@ -40,7 +42,7 @@ export async function callModel(run: Run, which: Which = 'next'): Promise<Answer
     run.enter('model');
     let failure: FailedActivity;
     try {
-      const call = (): Promise<CallModelOutput> => schedule(run, model, which, budget.maxOutputTokens);
+      const call = (): Promise<CallModelOutput> => schedule(run, model, which, attempts, budget.maxOutputTokens);
       const output = await (which === 'last' ? call() : run.within(call));
       run.state.usage = addUsage(run.state.usage, output.usage);
       run.state.costUsd = addCost(run.state.costUsd, output.usage, price);
@@ -56,7 +58,7 @@ export async function callModel(run: Run, which: Which = 'next'): Promise<Answer
       run.state.transition = 'overflow';
       await compact(run, 'overflow');
     } else if (isLost(failure) && (lost += 1) <= MAX_LOST) {
-      continue;
+      attempts = Math.max(1, attempts - attemptsUsed(failure));
     } else {
       const reason = finalReason(failure);
       if (reason !== null) return failed(reason);
@@ -65,20 +67,25 @@ export async function callModel(run: Run, which: Which = 'next'): Promise<Answer
       }
       run.state.modelIndex += 1;
       lost = 0;
+      attempts = run.spec.model.attempts;
     }
   }
 }
 
-function schedule(run: Run, model: string, which: Which, budget: number | undefined): Promise<CallModelOutput> {
+function schedule(
+  run: Run,
+  model: string,
+  which: Which,
+  attempts: number,
+  budget: number | undefined,
+): Promise<CallModelOutput> {
   const { spec, state } = run;
-  const { head, messages } = state.conversation;
   const caps = [budget, spec.model.maxOutputTokens].filter((cap) => cap !== undefined);
   const input: CallModelInput = {
     spec: spec.hash,
     lap: state.lap,
     turn: state.turns + 1,
-    base: head,
-    delta: messages.slice(head.length),
+    ...sendable(state.conversation),
     model,
     ...(which === 'last' && { tools: 'none' as const }),
     ...(caps.length > 0 && { maxOutputTokens: Math.min(...caps) }),
@@ -87,7 +94,7 @@ function schedule(run: Run, model: string, which: Which, budget: number | undefi
   return proxyActivities<{ callModel(input: CallModelInput): Promise<CallModelOutput> }>({
     startToCloseTimeout: spec.model.timeoutMs + GRACE_MS,
     heartbeatTimeout: spec.heartbeatTimeoutMs,
-    retry: { maximumAttempts: spec.model.attempts, initialInterval: 1000, maximumInterval: 30_000 },
+    retry: { maximumAttempts: attempts, initialInterval: 1000, maximumInterval: 30_000 },
     summary: modelSummary(input.turn, model),
   }).callModel(input);
 }
@@ -109,8 +116,14 @@ function isLost(failure: FailedActivity): boolean {
   return (
     failure.kind === 'lost' ||
     failure.kind === 'unregistered' ||
-    (failure.kind === 'threw' && failure.type === WORKER_SHUTDOWN)
+    (failure.kind === 'threw' && (failure.type === WORKER_SHUTDOWN || failure.type === NOT_LOADED))
   );
+}
+
+/** Attempts that the model had before its worker shut down. */
+function attemptsUsed(failure: FailedActivity): number {
+  const { type, detail } = failure.kind === 'threw' ? failure : { type: '', detail: undefined };
+  return type === WORKER_SHUTDOWN && typeof detail === 'number' ? detail - 1 : 0;
 }
 
 function isStalled(failure: FailedActivity): boolean {

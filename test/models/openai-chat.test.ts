@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { openaiChat, type OpenAiChatOptions, withUniqueIds } from '../../src/models/openai-chat.js';
+import { openaiChat, type OpenAiChatOptions } from '../../src/models/openai-chat.js';
 import { postChat } from '../../src/models/post-chat.js';
 import { ModelFailure, type ModelRequest, type StreamDelta } from '../../src/models/provider.js';
 import { readReply } from '../../src/models/read-reply.js';
@@ -354,22 +354,6 @@ describe('what it learns', () => {
     const parameters = { temperature: 1, top_p: 1, max_tokens: 5 };
     expect((await failure(ask(server, { parameters }))).failureClass).toBe('bad_request');
     expect(server.requests.length).toBeLessThan(9);
-  });
-});
-
-describe('ids of calls', () => {
-  const call = (id: string) => ({ id, name: 'f', arguments: '' });
-
-  it('are made up where they are missing, repeated or used before', () => {
-    const before = [{ role: 'assistant' as const, text: '', toolCalls: [call('a'), call('call_1_3')] }];
-    const answered = {
-      role: 'assistant' as const,
-      text: '',
-      toolCalls: [call('b'), call(''), call('b'), call(' '), call('a')],
-    };
-    const { toolCalls } = withUniqueIds(answered, before);
-    expect(toolCalls?.map(({ id }) => id)).toEqual(['b', 'call_1_1', 'call_1_2', 'call_1_3_2', 'call_1_4']);
-    expect(withUniqueIds(answered, before).toolCalls).toEqual(toolCalls);
   });
 });
 

@@ -7,14 +7,21 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, type LogEntry, type Worker } from '@temporalio/worker';
 import { defineAgent, type AgentDefinition, type AgentOptions } from 'everlap';
 import { EverlapClient, type RunHandle, type StartOptions } from 'everlap/client';
 import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from 'everlap/testing';
 import { createWorker, openaiChat, type CreateWorkerOptions } from 'everlap/worker';
 import { inject } from 'vitest';
 
-Runtime.install({ logger: new DefaultLogger('ERROR') });
+/** What this file's workers have logged, for tests that look for what must not be there. Errors are shown besides. */
+export const logged: LogEntry[] = [];
+Runtime.install({
+  logger: new DefaultLogger('INFO', (entry) => {
+    logged.push(entry);
+    if (entry.level === 'ERROR') console.error(entry.message, entry.meta);
+  }),
+});
 
 export interface RigOptions extends ScriptedModelOptions {
   readonly agents?: readonly AgentDefinition[];
