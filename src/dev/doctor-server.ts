@@ -85,13 +85,7 @@ async function checkSearchAttributes(connection: Connection, { namespace }: Diag
 async function checkWorker(connection: Connection, { namespace, taskQueue }: DiagnoseOptions): Promise<Check> {
   const check = { name: 'Worker' };
   try {
-    const missing: string[] = [];
-    for (const [tasks, taskQueueType] of Object.entries(QUEUES)) {
-      const request = { namespace, taskQueue: { name: taskQueue }, taskQueueType };
-      const { pollers } = await soon(connection, () => connection.workflowService.describeTaskQueue(request));
-      const since = Date.now() - SEEN_WITHIN_MS;
-      if (!pollers.some(({ lastAccessTime }) => lastAccessTime && tsToMs(lastAccessTime) > since)) missing.push(tasks);
-    }
+    const missing = await unpolled(connection, namespace, taskQueue);
     if (missing.length === 0) return { ...check, ok: true, detail: `polls task queue "${taskQueue}"` };
     return {
       ...check,
@@ -102,6 +96,18 @@ async function checkWorker(connection: Connection, { namespace, taskQueue }: Dia
   } catch (error) {
     return { ...check, ok: false, detail: `task queue "${taskQueue}" could not be asked for (${reason(error)})` };
   }
+}
+
+/** What no worker asks the task queue for: `workflows`, `activities`, both or nothing. */
+export async function unpolled(connection: Connection, namespace: string, taskQueue: string): Promise<string[]> {
+  const missing: string[] = [];
+  for (const [tasks, taskQueueType] of Object.entries(QUEUES)) {
+    const request = { namespace, taskQueue: { name: taskQueue }, taskQueueType };
+    const { pollers } = await soon(connection, () => connection.workflowService.describeTaskQueue(request));
+    const since = Date.now() - SEEN_WITHIN_MS;
+    if (!pollers.some(({ lastAccessTime }) => lastAccessTime && tsToMs(lastAccessTime) > since)) missing.push(tasks);
+  }
+  return missing;
 }
 
 function soon<T>(connection: Connection, request: () => Promise<T>): Promise<T> {

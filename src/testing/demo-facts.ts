@@ -52,10 +52,15 @@ export function packageIn(file: string): { readonly name: string | null; readonl
   };
 }
 
-/** Of lines like `src/a.ts:12: text`. */
+/** Of lines like `src/a.ts:12: text`, and of lines like `  12:text` below a line with the file's path. */
 export function hitsIn(found: string): Hit[] {
+  let file = '';
   return found.split('\n').flatMap((line) => {
+    const below = /^\s+(\d+):/.exec(line)?.[1];
+    if (below !== undefined) return file === '' ? [] : [{ path: file, line: Number(below) }];
     const match = /^\s*(?:\.\/)?([^\s:][^:\n]*?):(\d+)(?=[:\s-]|$)/.exec(line);
-    return match?.[1] && match[2] ? [{ path: match[1], line: Number(match[2]) }] : [];
+    if (match?.[1] && match[2]) return [{ path: match[1], line: Number(match[2]) }];
+    file = line.trim();
+    return [];
   });
 }

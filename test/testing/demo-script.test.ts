@@ -181,5 +181,10 @@ describe('facts', () => {
       { path: 'b c.ts', line: 12 },
       { path: 'd.ts', line: 4 },
     ]);
+    expect(hitsIn('src/a.ts\n  3:code: 1\n  12:5: x\nb c.ts\n  7:')).toEqual([
+      { path: 'src/a.ts', line: 3 },
+      { path: 'src/a.ts', line: 12 },
+      { path: 'b c.ts', line: 7 },
+    ]);
   });
 });

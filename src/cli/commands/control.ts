@@ -1,0 +1,127 @@
+/** The commands that say something to a run: steer, follow-up, finish, pause, resume, limits, cancel. */
+import type { Command } from 'commander';
+import type { QueuedAnswer, RunHandle, StandingAnswer } from '../../client.js';
+import { CliError } from '../cli-error.js';
+import { withSession } from '../connect.js';
+import { durationText } from '../figures.js';
+import { command, limitsOf, withLimitOptions, type CommonFlags, type LimitFlags } from '../options.js';
+import { note, printJson, printLine } from '../output.js';
+import { requireWorkerOf, workerPolls } from '../workers.js';
+
+type Flags = CommonFlags & { readonly json?: true };
+
+/** A run answers at its next safe point, which may be far: a long tool, a long answer. */
+const SLOW_MS = 2_000;
+
+export function controlCommands(): Command[] {
+  return [
+    withText('steer', 'Put words before the next model call of a working run', (run, text) => run.steer(text)),
+    withText('follow-up', 'Keep words until the agent would otherwise finish', (run, text) => run.followUp(text)),
+    finishCommand(),
+    plain('pause', 'Let a run stand still at its next safe point', (run) => run.pause()),
+    plain('resume', 'Let a paused run go on', (run) => run.resume()),
+    limitsCommand(),
+    cancelCommand(),
+  ];
+}
+
+function toRun(name: string, description: string): Command {
+  return command(name, description)
+    .argument('<id>', 'the run’s id')
+    .option('--json', 'the run’s answer as one JSON object');
+}
+
+function withText(
+  name: string,
+  description: string,
+  say: (run: RunHandle, text: string) => Promise<QueuedAnswer>,
+): Command {
+  return toRun(name, description)
+    .argument('<text>', 'what to say')
+    .action((id: string, text: string, flags: Flags) =>
+      ask(
+        id,
+        flags,
+        (run) => say(run, text),
+        ({ position, turn }) => `Taken: number ${position} in the queue, for turn ${turn}.`,
+      ),
+    );
+}
+
+function plain(name: string, description: string, say: (run: RunHandle) => Promise<StandingAnswer>): Command {
+  return toRun(name, description).action((id: string, flags: Flags) => ask(id, flags, say, standing));
+}
+
+function finishCommand(): Command {
+  return toRun('finish', 'End a run at its next safe point, with a valid conversation')
+    .option('--reason <text>', 'why, for those who read the run later')
+    .option('--output <text>', 'the result’s output (default: the last text of the model)')
+    .action((id: string, flags: Flags & { readonly reason?: string; readonly output?: string }) => {
+      const { reason, output } = flags;
+      const finish = { ...(reason !== undefined && { reason }), ...(output !== undefined && { output }) };
+      return ask(
+        id,
+        flags,
+        (run) => run.forceFinish(finish),
+        (at) => `It ends at its next safe point. ${standing(at)}`,
+      );
+    });
+}
+
+function limitsCommand(): Command {
+  return withLimitOptions(toRun('limits', 'Change limits of a run; those not named stay')).action(
+    (id: string, flags: Flags & LimitFlags) => {
+      const limits = limitsOf(flags);
+      if (limits === undefined) {
+        throw new CliError('Name at least one limit: --turns, --tokens, --usd, --duration or --tool-calls.');
+      }
+      return ask(
+        id,
+        flags,
+        (run) => run.setLimits(limits),
+        (answer) => {
+          const all = Object.entries(answer).map(([name, { limit, left }]) =>
+            name === 'durationMs'
+              ? `duration ${durationText(limit)} (${durationText(left)} left)`
+              : `${name} ${limit} (${left} left)`,
+          );
+          return `In force now: ${all.join(', ')}.`;
+        },
+      );
+    },
+  );
+}
+
+/** The one that the server takes by itself. */
+function cancelCommand(): Command {
+  return toRun('cancel', 'Cancel a run; its tools and model call are told').action((id: string, flags: Flags) =>
+    withSession(flags, async (session) => {
+      const run = session.client.handle(id);
+      await run.cancel();
+      if (flags.json) printJson({ id, asked: 'cancel' });
+      else printLine(`Asked to cancel the run ${id}; \`everlap watch ${id}\` shows its end.`);
+      const { taskQueue } = await run.temporal.describe();
+      if (await workerPolls(session, taskQueue)) return;
+      note(`No worker polls the run's task queue "${taskQueue}": it ends as soon as one does.`);
+    }),
+  );
+}
+
+function ask<T>(
+  id: string,
+  flags: Flags,
+  say: (run: RunHandle) => Promise<T>,
+  sentence: (answer: T) => string,
+): Promise<void> {
+  return withSession(flags, async (session) => {
+    await requireWorkerOf(session, id, 'message');
+    const slow = setTimeout(() => note('Waiting: the run answers at its next safe point.'), SLOW_MS);
+    const answer = await say(session.client.handle(id)).finally(() => clearTimeout(slow));
+    if (flags.json) printJson(answer);
+    else printLine(sentence(answer));
+  });
+}
+
+function standing({ status, phase, lap, turn }: StandingAnswer): string {
+  return `The run: ${status}${phase === status || phase === 'ended' ? '' : ` (${phase})`}, turn ${turn}${lap > 1 ? `, lap ${lap}` : ''}.`;
+}

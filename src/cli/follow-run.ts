@@ -1,0 +1,88 @@
+/** Shows a run until it has ended or somebody detaches. What `run`, `watch` and the demo have in common. */
+import type { AgentResult } from '../agents/result.js';
+import type { RunHandle } from '../client/run-handle.js';
+import { CliError, sentenceOf } from './cli-error.js';
+import type { CommonFlags } from './options.js';
+import { note, printJson } from './output.js';
+import { Transcript } from './transcript.js';
+import { HOW_TO_GET_A_WORKER } from './workers.js';
+
+/** A run that nobody has taken up by then is worth a word. */
+const NO_WORKER_AFTER_MS = 10_000;
+
+export interface FollowOptions {
+  readonly json: boolean;
+  /** Detaches. */
+  readonly signal: AbortSignal;
+  /** Id of the last event that was seen already. */
+  readonly after?: string;
+}
+
+/** How it ended; or, where it was detached from, the id of the last event that was shown. */
+export type Followed = { readonly result: AgentResult } | { readonly detachedAfter: string | undefined };
+
+/** @throws RunNotFoundError; CliError where the server went away meanwhile. */
+export async function followRun(run: RunHandle, { json, signal, after }: FollowOptions): Promise<Followed> {
+  const transcript = json ? null : new Transcript();
+  let last = after;
+  const unseen = setTimeout(
+    () => note(`No worker has taken up the run yet; ${HOW_TO_GET_A_WORKER}. The run waits.`),
+    NO_WORKER_AFTER_MS,
+  );
+  try {
+    const onRetry = (error: Error): void => note(`The connection is lost and tried again (${sentenceOf(error)}).`);
+    for await (const event of run.live({ signal, onRetry, ...(after !== undefined && { after }) })) {
+      if (event.type !== 'run_started' && event.type !== 'lap_started') clearTimeout(unseen);
+      if ('id' in event) last = event.id;
+      if (event.type !== 'ended') {
+        if (transcript) transcript.show(event);
+        else printJson(event);
+        continue;
+      }
+      transcript?.show(event);
+      if (json) printJson({ type: 'result', result: event.result });
+      return { result: event.result };
+    }
+    if (signal.aborted) return { detachedAfter: last };
+  } catch (error) {
+    if (signal.aborted) return { detachedAfter: last };
+    if (last === after) throw error;
+    throw new CliError(`${sentenceOf(error)} The run itself goes on; to watch on: ${watchCommand(run.id, {}, last)}`, {
+      cause: error,
+    });
+  } finally {
+    clearTimeout(unseen);
+    transcript?.stop();
+  }
+  throw new CliError(
+    `The events of the run ${run.id} stopped before its end; to watch on: ${watchCommand(run.id, {}, last)}`,
+  );
+}
+
+/** What to type to go on, with the options that were given. */
+export function watchCommand(runId: string, flags: CommonFlags, after: string | undefined): string {
+  return `everlap watch ${quoted(runId)}${optionsText(flags)}${after === undefined ? '' : ` --after ${quoted(after)}`}`;
+}
+
+/** Says on standard error how to watch on and how to cancel. */
+export function sayDetached(runId: string, flags: CommonFlags, after: string | undefined): void {
+  note(
+    [
+      'Detached: the run goes on.',
+      `  to watch it:   ${watchCommand(runId, flags, after)}`,
+      `  to cancel it:  everlap cancel ${quoted(runId)}${optionsText(flags)}`,
+    ].join('\n'),
+  );
+}
+
+function optionsText({ address, namespace }: CommonFlags): string {
+  return [
+    ...(address === undefined ? [] : [` --address ${quoted(address)}`]),
+    ...(namespace === undefined ? [] : [` --namespace ${quoted(namespace)}`]),
+  ].join('');
+}
+
+/** For a POSIX shell. */
+function quoted(word: string): string {
+  return /^[\w.:@/-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

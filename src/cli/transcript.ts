@@ -1,0 +1,189 @@
+/**
+ * What happens in a run, written for a person: turns, the model's words as they come, tool calls, how it stands. Writes
+ * to standard output; knows nothing of connections.
+ */
+import type { AgentResult } from '../agents/result.js';
+import type { LiveEvent } from '../watch/agent-event.js';
+import { showText, type ShownText } from '../watch/shown-text.js';
+import { count, durationText, usdText } from './figures.js';
+import { oneLine, print, printable, styled } from './output.js';
+import { StatusLine } from './status-line.js';
+
+const SHOWN_CHARS = 120;
+
+type Of<Type extends LiveEvent['type']> = Extract<LiveEvent, { readonly type: Type }>;
+
+export class Transcript {
+  private readonly status = new StatusLine(() => (this.atLineStart ? this.progress() : null));
+  private readonly startedAt: number;
+  private atLineStart = true;
+  private doing = 'starting';
+  private turn = 0;
+  private tokens = 0;
+  private toolCalls = 0;
+  /** The last answer's, which is shown already. */
+  private lastText: string | null = null;
+  /** Of the answer that is being made. */
+  private shown: ShownText = null;
+
+  constructor(private readonly now: () => number = Date.now) {
+    this.startedAt = now();
+  }
+
+  show(event: LiveEvent): void {
+    switch (event.type) {
+      case 'run_started':
+        return this.line(styled('dim', `Agent ${event.agent ?? 'of a workflow'}: ${oneLine(event.task ?? '', 300)}`));
+      case 'lap_started':
+        return event.lap > 1 ? this.line(styled('bold', `Lap ${event.lap}`)) : undefined;
+      case 'turn_started':
+        this.turn = event.turn;
+        this.doing = `${event.model} is asked`;
+        this.line();
+        return this.line(`${styled('bold', `Turn ${event.turn}`)} ${styled('dim', `· ${event.model}${this.soFar()}`)}`);
+      case 'thinking':
+        this.doing = `thinking, ${count(event.characters, 'character')}`;
+        return;
+      case 'tokens':
+        return this.say(event);
+      case 'model_answered':
+        return this.answered(event);
+      case 'attempt_failed':
+        return this.trouble(`Attempt ${event.attempt} failed: ${event.error}`);
+      case 'model_failed':
+        this.shown = null;
+        return this.trouble(`${event.model} failed (${event.reason}): ${event.error}`);
+      case 'model_retrying':
+        return this.trouble(`${event.model} is asked again (${event.cause.replaceAll('_', ' ')}).`);
+      case 'tool_started':
+        this.doing = `${event.name} runs`;
+        return this.line(styled('cyan', `→ ${event.name} ${oneLine(argsText(event.args), SHOWN_CHARS)}`.trimEnd()));
+      case 'tool_finished':
+        return this.toolFinished(event);
+      case 'steering_received':
+        return this.line(styled('magenta', `Steering received: ${oneLine(event.text, SHOWN_CHARS)}`));
+      case 'follow_up_received':
+        return this.line(styled('magenta', `Follow-up received: ${oneLine(event.text, SHOWN_CHARS)}`));
+      case 'steering_taken':
+      case 'follow_up_taken':
+        return this.line(styled('magenta', `Said to the model: ${oneLine(event.text, SHOWN_CHARS)}`));
+      case 'notice':
+        return this.trouble(`Everlap to the model: ${event.text}`);
+      case 'pause_requested':
+      case 'resume_requested':
+      case 'force_finish_requested':
+      case 'cancel_requested':
+        return this.line(styled('yellow', `Asked to ${event.type.replace('_requested', '').replace('_', '-')}.`));
+      case 'paused':
+      case 'waiting':
+      case 'resumed':
+        this.doing = event.type;
+        return this.line(
+          styled('yellow', { paused: 'Paused.', waiting: 'Waits for a decision.', resumed: 'Resumed.' }[event.type]),
+        );
+      case 'limits_changed':
+        return this.line(styled('yellow', `Limits changed: ${oneLine(argsText(event.limits), SHOWN_CHARS)}`));
+      case 'decision_received':
+        return this.line(styled('yellow', `Decision on ${event.callId}: ${event.decision}`));
+      case 'message_ignored':
+        return this.trouble(`A ${event.name} was ignored: ${event.problem}`);
+      case 'compaction_started':
+        this.doing = 'the conversation is compacted';
+        return;
+      case 'compaction_done':
+        return this.line(
+          styled('dim', event.problem === undefined ? 'The conversation was compacted.' : oneLine(event.problem, 300)),
+        );
+      case 'continued_as_new':
+        return this.line(styled('dim', 'Goes on in a new execution.'));
+      case 'ended':
+        return this.ended(event.result);
+      default:
+        return; // a newer worker's: nothing that this version could say about it
+    }
+  }
+
+  /** A line of the command's own, in between. */
+  line(text = ''): void {
+    this.write(`${this.atLineStart ? '' : '\n'}${text}\n`);
+  }
+
+  stop(): void {
+    this.status.stop();
+    if (!this.atLineStart) this.write('\n');
+  }
+
+  /** Prints what of the answer is not on the screen yet. */
+  private say(event: LiveEvent): void {
+    const [shown, { text, restart }] = showText(this.shown, event);
+    this.shown = shown;
+    if (restart) this.line(styled('yellow', '(Those words are void; the answer begins anew.)'));
+    if (event.type === 'tokens' && (event.skipped ?? 0) > 0) this.write('… ');
+    this.write(printable(text));
+  }
+
+  private answered(event: Of<'model_answered'>): void {
+    this.say(event);
+    if (!this.atLineStart) this.write('\n');
+    this.lastText = event.text;
+    this.tokens += event.usage.input + event.usage.output;
+    this.doing = 'answered';
+  }
+
+  private toolFinished({ name, text, isError }: Of<'tool_finished'>): void {
+    this.toolCalls += 1;
+    const lines = text.split('\n').length;
+    const shown = `${name}: ${oneLine(text, SHOWN_CHARS)}${lines > 1 ? ` (${lines} lines)` : ''}`;
+    this.line(isError ? styled('red', `✗ ${shown}`) : styled('dim', `← ${shown}`));
+  }
+
+  private trouble(text: string): void {
+    this.line(styled('yellow', oneLine(text, 500)));
+  }
+
+  private ended(result: AgentResult): void {
+    const { status, reason, output, error, turns, toolCalls, usage, costUsd, unconsumedSteering } = result;
+    this.line();
+    const colour = status === 'completed' ? 'green' : status === 'failed' ? 'red' : 'yellow';
+    const figures = [
+      count(turns, 'turn'),
+      count(toolCalls, 'tool call'),
+      count(usage.input + usage.output, 'token'),
+      usdText(costUsd),
+      durationText(this.now() - this.startedAt),
+    ];
+    this.line(
+      `${styled('bold', styled(colour, `${status} (${reason})`))} ${styled('dim', `· ${figures.join(' · ')}`)}`,
+    );
+    if (error !== undefined) this.line(styled('red', printable(error)));
+    if (output !== null && output !== this.lastText) this.line(printable(output));
+    for (const { kind, text } of unconsumedSteering) this.trouble(`Came too late (${kind}): ${text}`);
+  }
+
+  private progress(): string {
+    return `Turn ${this.turn} · ${this.doing}${this.soFar()}`;
+  }
+
+  private soFar(): string {
+    const time = durationText(this.now() - this.startedAt);
+    if (this.tokens === 0) return ` · ${time}`;
+    return ` · so far ${count(this.toolCalls, 'tool call')}, ${count(this.tokens, 'token')}, ${time}`;
+  }
+
+  private write(text: string): void {
+    if (text === '') return;
+    this.status.clear();
+    print(text);
+    this.atLineStart = text.endsWith('\n');
+  }
+}
+
+/** `path=src pattern="a b"` */
+function argsText(args: object): string {
+  return Object.entries(args)
+    .map(
+      ([name, value]) =>
+        `${name}=${typeof value === 'string' && /^[^\s"]{1,60}$/.test(value) ? value : JSON.stringify(value)}`,
+    )
+    .join(' ');
+}

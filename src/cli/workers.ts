@@ -1,0 +1,42 @@
+/** Whether somebody is there to do what a command asks for. Without a worker a run stands still and answers nothing. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { toRunError } from '../client/errors.js';
+import { unpolled } from '../dev/doctor-server.js';
+import { CliError } from './cli-error.js';
+import type { Session } from './connect.js';
+
+/** A worker that was started just now is listed with its first poll. */
+const TRIES = 8;
+const BETWEEN_MS = 250;
+
+export async function workerPolls({ connection, target }: Session, taskQueue: string): Promise<boolean> {
+  for (let left = TRIES; left > 0; left -= 1) {
+    if ((await unpolled(connection, target.namespace, taskQueue)).length === 0) return true;
+    if (left > 1) await sleep(BETWEEN_MS);
+  }
+  return false;
+}
+
+export const HOW_TO_GET_A_WORKER =
+  'start one with `everlap worker` (or `everlap dev`), or name the queue of yours with --task-queue';
+
+/**
+ * For what a run itself has to answer: without a worker that would wait for ever.
+ * @param what a query is answered for a run that has ended, too; a message is refused then, by the server alone.
+ * @throws CliError where nobody polls its task queue; RunNotFoundError.
+ */
+export async function requireWorkerOf(session: Session, runId: string, what: 'query' | 'message'): Promise<void> {
+  const description = await session.client
+    .handle(runId)
+    .temporal.describe()
+    .catch((error: unknown) => {
+      throw toRunError(error, runId, 'this');
+    });
+  const { taskQueue, status } = description;
+  if (what === 'message' && status.name !== 'RUNNING') return;
+  if (await workerPolls(session, taskQueue)) return;
+  throw new CliError(
+    `The run ${runId} cannot answer, since no worker polls its task queue "${taskQueue}"; start one with ` +
+      '`everlap worker` (or `everlap dev`).',
+  );
+}
