@@ -1,6 +1,5 @@
 // Bundles the workflows once, when the package is built, so that a worker starts without webpack.
 import { writeFile } from 'node:fs/promises';
-import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
 
@@ -16,6 +15,6 @@ function withSlimSourceMap(code) {
   const at = code.lastIndexOf(prefix);
   if (at < 0) throw new Error('The workflow bundle has no source map where the SDK used to put it.');
   const { sourcesContent: _, ...map } = JSON.parse(Buffer.from(code.slice(at + prefix.length), 'base64').toString());
-  map.sources = map.sources.map((source) => relative(path('..'), source));
+  map.sources = map.sources.map((source) => source.replaceAll(path('..'), ''));
   return code.slice(0, at) + prefix + Buffer.from(JSON.stringify(map)).toString('base64');
 }
