@@ -1,5 +1,5 @@
 /** What can go wrong when a run is spoken to, as types of our own. */
-import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
+import { QueryNotRegisteredError, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { BAD_ARGUMENT, RUN_ENDED } from '../agents/wire.js';
 
@@ -23,6 +23,10 @@ export function toRunError(error: unknown, runId: string, what: string): unknown
   if (error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure) {
     if (error.cause.type === RUN_ENDED) return new RunEndedError(error.cause.message, { cause: error });
     if (error.cause.type === BAD_ARGUMENT) return new RunArgumentError(error.cause.message, { cause: error });
+  }
+  // What a query handler throws comes as this error, whatever it is.
+  if (error instanceof QueryNotRegisteredError && error.message.startsWith(`${what} was refused: `)) {
+    return new RunArgumentError(error.message, { cause: error });
   }
   if (error instanceof WorkflowNotFoundError) {
     return /already completed/i.test(error.message)

@@ -50,7 +50,8 @@ export function unkeepable({ specIfKnown: spec, state }: Run, limits: Limits): R
 }
 
 export function standing(run: Run): StandingAnswer {
-  return { status: statusOf(run), phase: run.phase, lap: run.state.lap, turn: run.state.turns };
+  const phase = run.ending === null ? run.phase : 'ended';
+  return { status: statusOf(run), phase, lap: run.state.lap, turn: run.state.turns };
 }
 
 async function until(run: Run, happened: () => boolean): Promise<void> {
