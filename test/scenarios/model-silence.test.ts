@@ -22,7 +22,7 @@ const silent: Record<string, [Step, RunSettings]> = {
 
 const cases: Record<string, Case> = {
   ...Object.fromEntries(
-    Object.entries(silent).flatMap(([name, [step, settings]]) => [
+    Object.entries(silent).flatMap(([name, [step, settings]]): [string, Case][] => [
       [`${name}: for ever`, { script: () => step, settings }],
       [`${name}: once`, { script: [step, text('Done.')], settings }],
     ]),
