@@ -7,13 +7,16 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { SimplePlugin } from '@temporalio/plugin';
-import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Worker, type WorkerOptions, type WorkerPlugin } from '@temporalio/worker';
 import { createActivities } from './activities/index.js';
 import { RunCache } from './activities/run-cache.js';
 import { DEFAULT_TASK_QUEUE } from './agents/define-agent.js';
 import type { ConfigOptions } from './agents/define-config.js';
+import { cachedRuns } from './storage/cached-runs.js';
+import { checkOneProtobuf } from './storage/one-protobuf.js';
 import { openaiChat } from './models/openai-chat.js';
 
+export { folderStorage, type FolderStorageOptions } from './storage/folder-storage.js';
 export { openaiChat } from './models/openai-chat.js';
 
 /** Bytes of conversations that a worker keeps, so as not to ask runs for what it has seen. */
@@ -39,27 +42,38 @@ export interface EverlapPluginOptions extends Omit<ConfigOptions, 'taskQueue'> {
  */
 export class EverlapPlugin extends SimplePlugin {
   private readonly stopping: AbortController;
+  /** Whether payloads over Temporal's limit have somewhere to go. */
+  private storesLargePayloads = false;
 
   constructor(options: EverlapPluginOptions) {
     const stopping = new AbortController();
+    const { externalStorage } = options;
     super({
       name: 'everlap',
+      ...(externalStorage && { dataConverter: { externalStorage } }),
       activities: createActivities({
         ...options,
         provider: options.provider ?? openaiChat(),
         cache: new RunCache(options.cacheBytes ?? DEFAULT_CACHE_BYTES),
         shutdown: stopping.signal,
+        storesLargePayloads: () => this.storesLargePayloads,
       }),
     });
     this.stopping = stopping;
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
+    const configured = super.configureWorker({ ...options, ...workflowsOf(options) });
+    if (configured.dataConverter?.externalStorage !== undefined) {
+      checkOneProtobuf();
+      this.storesLargePayloads = true;
+    }
     return {
+      maxCachedWorkflows: cachedRuns(),
       maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE_MS,
       shutdownGraceTime: SHUTDOWN_GRACE,
       shutdownForceTime: SHUTDOWN_FORCE,
-      ...super.configureWorker({ ...options, ...workflowsOf(options) }),
+      ...configured,
     };
   }
 
@@ -96,6 +110,20 @@ function buildIdOf(code: string): string {
   return `everlap+${createHash('sha256').update(code).digest('hex').slice(0, 12)}`;
 }
 
+/** Closes the connection that was made for a worker, when the worker has ended. */
+function closing(connection: NativeConnection): WorkerPlugin {
+  return {
+    name: 'everlap-connection',
+    runWorker: async (worker, next) => {
+      try {
+        await next(worker);
+      } finally {
+        await connection.close();
+      }
+    },
+  };
+}
+
 /** Everlap's workflows, bundled when the package was built: for `Worker.create` and for replaying histories. */
 export function everlapBundle(): { code: string } {
   return { code: readFileSync(new URL('./workflow-bundle.js', import.meta.url), 'utf8') };
@@ -120,10 +148,11 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   const { taskQueue = DEFAULT_TASK_QUEUE, connection, namespace, worker, ...everlap } = options;
   const plugin = new EverlapPlugin(everlap);
   const environment = loadClientConnectConfig();
+  const own = connection === undefined ? await NativeConnection.connect(environment.connectionOptions) : undefined;
   return Worker.create({
     ...worker,
-    plugins: [...(worker?.plugins ?? []), plugin],
-    connection: connection ?? (await NativeConnection.connect(environment.connectionOptions)),
+    plugins: [...(worker?.plugins ?? []), plugin, ...(own ? [closing(own)] : [])],
+    ...((connection ?? own) && { connection: connection ?? own }),
     namespace: namespace ?? environment.namespace ?? 'default',
     taskQueue,
   });

@@ -17,13 +17,14 @@ export interface Surroundings {
   /** Goes before the built-in list of prices. */
   readonly prices: Readonly<Record<string, PriceSpec>>;
   readonly searchAttributes: boolean;
+  readonly storesLargePayloads: boolean;
 }
 
 /** @throws DefinitionError for a `usd` limit on a model without a known price: it could never be kept. */
 export function specOf(
   agent: AgentDefinition,
   options: AgentOptions,
-  { prices, searchAttributes }: Surroundings,
+  { prices, ...surroundings }: Surroundings,
 ): AgentSpec {
   const model = modelSpec(options.model);
   const fallbackModels = options.fallbackModels ?? [];
@@ -61,7 +62,7 @@ export function specOf(
     heartbeatTimeoutMs: ms(options.heartbeatTimeout, 10_000),
     prices: known,
     ...(options.laps && { laps: lapsSpec(options.laps) }),
-    searchAttributes,
+    ...surroundings,
   };
   return { hash: digest(JSON.stringify(spec)), ...spec };
 }

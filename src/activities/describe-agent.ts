@@ -19,6 +19,8 @@ export interface DescribeDependencies {
   readonly cache: RunCache;
   /** Whether the namespace has Everlap's search attributes. */
   readonly searchAttributes: () => Promise<boolean>;
+  /** Whether payloads over Temporal's limit have somewhere to go. */
+  readonly storesLargePayloads: () => boolean;
 }
 
 const INPUT = z.object({
@@ -43,7 +45,8 @@ export async function describeAgent(dependencies: DescribeDependencies, raw: unk
   const searchAttributes = await dependencies.searchAttributes();
   try {
     const { options } = defineAgent(withSettings(agent.options, input.data.settings ?? {}));
-    const spec = specOf(agent, options, { prices, searchAttributes });
+    const storesLargePayloads = dependencies.storesLargePayloads();
+    const spec = specOf(agent, options, { prices, searchAttributes, storesLargePayloads });
     cache.keepSpec(spec);
     return spec;
   } catch (error) {

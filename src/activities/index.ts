@@ -25,6 +25,8 @@ export interface ActivityDependencies extends Pick<ConfigOptions, 'agents' | 'pr
   readonly cache: RunCache;
   /** Aborts when the worker begins to shut down. */
   readonly shutdown: AbortSignal;
+  /** Whether payloads over Temporal's limit have somewhere to go. */
+  readonly storesLargePayloads: () => boolean;
 }
 
 export type Activities = Record<
@@ -34,10 +36,12 @@ export type Activities = Record<
 
 export function createActivities(dependencies: ActivityDependencies): Activities {
   const { agents, prices = {}, workspaces = DEFAULT_WORKSPACES, provider, cache, shutdown } = dependencies;
+  const { storesLargePayloads } = dependencies;
   const byName = agentsByName(agents);
   const searchAttributes = hasSearchAttributesCached();
   const activities: Activities = {
-    describeAgent: (input: unknown) => describeAgent({ agents: byName, prices, cache, searchAttributes }, input),
+    describeAgent: (input: unknown) =>
+      describeAgent({ agents: byName, prices, cache, searchAttributes, storesLargePayloads }, input),
     callModel: (input: CallModelInput) => callModel({ provider, cache, shutdown }, input),
   };
   activities['verifyWorkspace'] = (input: VerifyInput) => verifyWorkspace(workspaces, input);

@@ -1,4 +1,5 @@
 /** `defineConfig`: what `everlap.config.ts` exports; read by the CLI and by `createWorker`. Safe to import anywhere. */
+import type { ExternalStorage } from '@temporalio/common';
 import type { ModelProvider } from '../models/provider.js';
 import { DEFAULT_TASK_QUEUE, type AgentDefinition } from './define-agent.js';
 import { DefinitionError } from './definition-error.js';
@@ -13,6 +14,8 @@ export interface ConfigOptions {
   readonly workspaces?: string;
   /** Who answers model calls. Default: OpenAI chat completions, by OPENAI_API_KEY and OPENAI_BASE_URL. */
   readonly provider?: ModelProvider;
+  /** Where payloads over Temporal's limit of 2 MB go: `folderStorage` for one machine, S3 for a fleet. */
+  readonly externalStorage?: ExternalStorage;
   /** USD per million tokens, by model; goes before the built-in list. */
   readonly prices?: Readonly<Record<string, PriceSpec>>;
 }

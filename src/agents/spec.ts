@@ -27,6 +27,8 @@ export interface AgentSpec {
   readonly laps?: LapsSpec;
   /** Whether the namespace has Everlap's search attributes; an upsert of unregistered ones would fail every task. */
   readonly searchAttributes: boolean;
+  /** Whether payloads over Temporal's limit have somewhere to go (external storage). */
+  readonly storesLargePayloads: boolean;
 }
 
 export interface ModelSpec {

@@ -67,6 +67,7 @@ const KNOWN: Readonly<Record<keyof ConfigOptions, true>> = {
   workspaces: true,
   provider: true,
   prices: true,
+  externalStorage: true,
 };
 
 function checked(exported: unknown): ConfigOptions {

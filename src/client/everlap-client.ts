@@ -1,7 +1,7 @@
 /** `EverlapClient`: starts runs, finds them, lists them. */
 import { randomUUID } from 'node:crypto';
 import { Client, Connection, type WorkflowExecutionInfo, type WorkflowStartOptions } from '@temporalio/client';
-import type { Workflow } from '@temporalio/common';
+import type { ExternalStorage, Workflow } from '@temporalio/common';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { DEFAULT_TASK_QUEUE, type AgentDefinition } from '../agents/define-agent.js';
 import type { AgentRunInput, RunSettings } from '../agents/run-input.js';
@@ -15,6 +15,14 @@ export interface EverlapClientOptions {
   readonly client: Client;
   /** Where workers poll. Default `everlap`. */
   readonly taskQueue?: string;
+}
+
+export interface ConnectOptions {
+  readonly address?: string;
+  readonly namespace?: string;
+  readonly taskQueue?: string;
+  /** As the workers have it: without it, large payloads of a run cannot be read. */
+  readonly externalStorage?: ExternalStorage;
 }
 
 export interface StartOptions {
@@ -66,16 +74,19 @@ export class EverlapClient {
    * A client with a connection of its own, by Temporal's environment configuration (profiles, TEMPORAL_ADDRESS, API key,
    * mTLS) unless told otherwise. Close it when done.
    */
-  static async connect(
-    options: { address?: string; namespace?: string; taskQueue?: string } = {},
-  ): Promise<EverlapClient> {
+  static async connect(options: ConnectOptions = {}): Promise<EverlapClient> {
     const environment = loadClientConnectConfig();
     const connection = await Connection.connect({
       ...environment.connectionOptions,
       ...(options.address !== undefined && { address: options.address }),
     });
     const namespace = options.namespace ?? environment.namespace ?? 'default';
-    const client = new Client({ connection, namespace });
+    const { externalStorage } = options;
+    const client = new Client({
+      connection,
+      namespace,
+      ...(externalStorage && { dataConverter: { externalStorage } }),
+    });
     return new EverlapClient({ client, ...(options.taskQueue && { taskQueue: options.taskQueue }) }, () =>
       connection.close(),
     );

@@ -28,7 +28,7 @@ export async function goOn(run: Run, spec: AgentSpec | undefined): Promise<void>
     if (spec === undefined) run.unpin();
     return;
   }
-  if (carriedBytes(run, spec) > MAX_CARRIED_BYTES) await compact(run, 'payload');
+  if (!run.spec.storesLargePayloads && carriedBytes(run, spec) > MAX_CARRIED_BYTES) await compact(run, 'payload');
   // A pause asked for during that compaction is answered at a safe point only, and the loop has the next one.
   await condition(() => allHandlersFinished() || run.state.paused);
   if (!allHandlersFinished()) return;
