@@ -16,6 +16,8 @@ export interface Execution {
   readonly runId: string;
 }
 
+type HistoryPage = Awaited<ReturnType<Client['workflowService']['getWorkflowExecutionHistory']>>;
+
 /** A server answers a long poll after some 20 seconds at the latest; past this the connection is taken for dead. */
 const POLL_TIMEOUT_MS = 60_000;
 
@@ -42,16 +44,28 @@ export async function* readHistory(client: Client, execution: Execution, reading
   } while (token.length > 0);
 }
 
-function poll(client: Client, execution: Execution, { signal, follow }: Reading, token: Uint8Array | undefined) {
-  const { connection, options } = client;
-  return connection.withAbortSignal(signal, () =>
-    connection.withDeadline(Date.now() + POLL_TIMEOUT_MS, () =>
-      client.workflowService.getWorkflowExecutionHistory({
-        namespace: options.namespace,
-        execution,
-        waitNewEvent: follow,
-        ...(token && { nextPageToken: token }),
-      }),
-    ),
-  );
+async function poll(
+  client: Client,
+  execution: Execution,
+  { signal, follow }: Reading,
+  token: Uint8Array | undefined,
+): Promise<HistoryPage> {
+  const { connection, options, workflowService } = client;
+  // The client never takes its listeners off a signal again: each request gets one of its own.
+  const request = new AbortController();
+  const abort = (): void => request.abort();
+  signal.addEventListener('abort', abort, { once: true });
+  const history = {
+    namespace: options.namespace,
+    execution,
+    waitNewEvent: follow,
+    ...(token && { nextPageToken: token }),
+  };
+  try {
+    return await connection.withAbortSignal(request.signal, () =>
+      connection.withDeadline(Date.now() + POLL_TIMEOUT_MS, () => workflowService.getWorkflowExecutionHistory(history)),
+    );
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
 }
