@@ -5,6 +5,7 @@ import { createJiti } from 'jiti';
 import type { AgentDefinition } from '../agents/define-agent.js';
 import { defineConfig, type Config, type ConfigOptions } from '../agents/define-config.js';
 import { CliError } from './cli-error.js';
+import { note } from './output.js';
 import { packageInfo } from './package-info.js';
 
 export const CONFIG_NAMES = ['everlap.config.ts', 'everlap.config.js', 'everlap.config.mjs'] as const;
@@ -38,6 +39,21 @@ export async function loadConfigIfAny(named: string | undefined): Promise<Loaded
   return file === undefined ? undefined : loadConfig(file);
 }
 
+/**
+ * What the config says of reading runs. A config in this folder that cannot be loaded keeps nobody from watching.
+ * @throws CliError where one that was named cannot be loaded.
+ */
+export async function storageOf(named: string | undefined): Promise<Pick<ConfigOptions, 'externalStorage'>> {
+  try {
+    const externalStorage = (await loadConfigIfAny(named))?.config.externalStorage;
+    return externalStorage === undefined ? {} : { externalStorage };
+  } catch (error) {
+    if (named !== undefined) throw error;
+    note(`${messageOf(error)} Going on without it.`);
+    return {};
+  }
+}
+
 /** @throws CliError: not there, not to be understood, no default export, or something wrong in a definition. */
 export async function loadConfig(file: string): Promise<LoadedConfig> {
   if (!existsSync(file)) throw new CliError(`The config ${file} does not exist; correct --config.`);
@@ -67,6 +83,7 @@ const KNOWN: Readonly<Record<keyof ConfigOptions, true>> = {
   workspaces: true,
   provider: true,
   prices: true,
+  externalStorage: true,
   externalStorage: true,
 };
 

@@ -1,6 +1,7 @@
 /** From options and Temporal's environment configuration to a connection, with a sentence where there is none. */
 import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
 import { loadClientConnectConfig, type ClientConnectConfig } from '@temporalio/envconfig';
+import type { ConfigOptions } from '../agents/define-config.js';
 import { EverlapClient } from '../client/everlap-client.js';
 import { CliError } from './cli-error.js';
 import type { CommonFlags } from './options.js';
@@ -43,16 +44,20 @@ export interface Session {
   readonly connection: Connection;
 }
 
-/** Connects, calls `use`, and closes the connection. @throws CliError where no server answers within 5 seconds. */
+/**
+ * Connects, calls `use`, and closes the connection. Who reads a run's payloads needs the config's storage for large ones.
+ * @throws CliError where no server answers within 5 seconds.
+ */
 export async function withSession<T>(
-  flags: CommonFlags & { readonly taskQueue?: string },
+  flags: CommonFlags & Pick<ConfigOptions, 'externalStorage'>,
   use: (session: Session) => Promise<T>,
 ): Promise<T> {
   const target = targetOf(flags);
   const connection = await connect(target);
   try {
-    const client = new Client({ connection, namespace: target.namespace });
-    const { taskQueue } = flags;
+    const { taskQueue, externalStorage } = flags;
+    const dataConverter = externalStorage && { externalStorage };
+    const client = new Client({ connection, namespace: target.namespace, ...(dataConverter && { dataConverter }) });
     return await use({ target, connection, client: new EverlapClient({ client, ...(taskQueue && { taskQueue }) }) });
   } finally {
     await connection.close();

@@ -4,7 +4,6 @@
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { devNull } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { note, printLine, styled } from './output.js';
@@ -113,5 +112,6 @@ export class WorkerProcess {
 /** What points to other servers does not count here: the worker is for the one that was just started. */
 function environment(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('TEMPORAL_'));
-  return { ...Object.fromEntries(own), TEMPORAL_CONFIG_FILE: devNull };
+  // One that is not there counts as none; the SDK cannot read an empty one.
+  return { ...Object.fromEntries(own), TEMPORAL_CONFIG_FILE: `${MAIN}.toml` };
 }

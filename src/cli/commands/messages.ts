@@ -1,6 +1,7 @@
 /** `everlap messages`: the conversation of the run's current lap, as the model sees it. */
 import type { Command } from 'commander';
 import type { Message } from '../../conversation/message.js';
+import { storageOf } from '../config-file.js';
 import { withSession } from '../connect.js';
 import { command, type CommonFlags } from '../options.js';
 import { printable, printJson, printLine, styled } from '../output.js';
@@ -10,8 +11,8 @@ export function messagesCommand(): Command {
   return command('messages', 'Print the conversation of a run’s current lap')
     .argument('<id>', 'the run’s id')
     .option('--json', 'one message a line, as JSON')
-    .action((id: string, flags: CommonFlags & { readonly json?: true }) =>
-      withSession(flags, async (session) => {
+    .action(async (id: string, flags: CommonFlags & { readonly json?: true }) =>
+      withSession({ ...flags, ...(await storageOf(flags.config)) }, async (session) => {
         await requireWorkerOf(session, id, 'query');
         const run = session.client.handle(id);
         for (let from: number | null = 0; from !== null;) {
@@ -44,6 +45,6 @@ function titleOf(message: Message): string {
     case 'assistant':
       return 'assistant';
     case 'tool':
-      return printable(`tool result of ${message.callId}`);
+      return printable(`${message.name} (${message.isError ? 'error, ' : ''}${message.callId})`);
   }
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { DEFAULT_TASK_QUEUE } from '../../agents/define-agent.js';
+import type { Config } from '../../agents/define-config.js';
 import { CliError } from '../cli-error.js';
 import { loadConfigIfAny } from '../config-file.js';
 import { withSession, type Session } from '../connect.js';
@@ -39,9 +40,10 @@ async function start(agent: string, task: string, flags: Flags): Promise<number>
     throw new CliError('The task is empty; say what the agent is to do: everlap run AGENT "TASK"');
   if (flags.id?.trim() === '') throw new CliError('The --id is empty; leave it out for one that is made up.');
   const settings = settingsOf(flags.settings, limitsOf(flags));
-  const taskQueue = await taskQueueFor(agent, flags);
+  const known = await configFor(agent, flags);
+  const { taskQueue } = known;
   const { signal, stop } = onInterrupt();
-  return withSession({ ...flags, taskQueue }, async (session) => {
+  return withSession({ ...flags, ...known }, async (session) => {
     await lookForWorker(session, taskQueue, flags);
     if (signal.aborted) throw new CliError('Interrupted: nothing was started.');
     const id = flags.id ?? `${agent}-${randomUUID()}`;
@@ -55,14 +57,19 @@ async function start(agent: string, task: string, flags: Flags): Promise<number>
   }).finally(stop);
 }
 
+type Known = Pick<Config, 'taskQueue' | 'externalStorage'>;
+
 /** A config in this folder knows the agents. Without one, the worker has to. */
-async function taskQueueFor(agent: string, flags: Flags): Promise<string> {
-  const loaded = await loadConfigIfAny(flags.config);
-  const agents = loaded?.config.agents.map(({ name }) => name);
-  if (agents && !agents.includes(agent)) {
-    throw new CliError(`There is no agent "${agent}" in ${loaded?.file}; it has: ${agents.join(', ')}.`);
+async function configFor(agent: string, { config: named, taskQueue }: Flags): Promise<Known> {
+  const loaded = await loadConfigIfAny(named);
+  if (loaded === undefined) return { taskQueue: taskQueue ?? DEFAULT_TASK_QUEUE };
+  const { file, config } = loaded;
+  const agents = config.agents.map(({ name }) => name);
+  if (!agents.includes(agent)) {
+    throw new CliError(`There is no agent "${agent}" in ${file}; it has: ${agents.join(', ')}.`);
   }
-  return flags.taskQueue ?? loaded?.config.taskQueue ?? DEFAULT_TASK_QUEUE;
+  const { externalStorage } = config;
+  return { taskQueue: taskQueue ?? config.taskQueue, ...(externalStorage && { externalStorage }) };
 }
 
 async function lookForWorker(session: Session, taskQueue: string, { detach }: Flags): Promise<void> {

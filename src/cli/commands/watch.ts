@@ -1,5 +1,6 @@
 /** `everlap watch`: shows a run from its start, or from an event on, until its end; also one that has ended. */
 import type { Command } from 'commander';
+import { storageOf } from '../config-file.js';
 import { withSession } from '../connect.js';
 import { EXIT, EXIT_CODES_HELP, exitCodeOf } from '../exit-codes.js';
 import { followRun, sayDetached } from '../follow-run.js';
@@ -22,7 +23,7 @@ export function watchCommand(finish: (code: number) => void): Command {
 
 async function watch(id: string, flags: Flags): Promise<number> {
   const { signal, stop } = onInterrupt();
-  return withSession(flags, async ({ client }) => {
+  return withSession({ ...flags, ...(await storageOf(flags.config)) }, async ({ client }) => {
     const { after, json } = flags;
     const followed = await followRun(client.handle(id), {
       json: json === true,
