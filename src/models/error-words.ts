@@ -71,7 +71,7 @@ export function readErrorValue(value: unknown): ErrorWords {
   const queue: unknown[] = [value];
   for (let i = 0; i < queue.length && i < MAX_NODES; i += 1) {
     const node = queue[i];
-    if (Array.isArray(node)) queue.push(...node.slice(0, MAX_NODES));
+    if (Array.isArray(node)) queue.push(...(node as readonly unknown[]).slice(0, MAX_NODES));
     else if (isJsonObject(node)) visit(node);
   }
   return { text: [...texts].join(' · '), codes, places, ...(status !== undefined && { status }) };

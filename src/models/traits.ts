@@ -21,6 +21,13 @@ export interface Traits {
   readonly toolChoiceNone: boolean;
   /** `strict` in a tool's schema is taken. */
   readonly strictTools: boolean;
+  /**
+   * How an answer in a given form is asked for: by `response_format` with a strict schema (where the schema is one), with a
+   * plain one, or in the instructions.
+   */
+  readonly output: 'strict' | 'schema' | 'words';
+  /** A form does not keep the model from calling tools. Servers that force it by a grammar do keep it: words then. */
+  readonly outputWithTools: boolean;
   /** Tool messages carry the tool's name. */
   readonly toolName: boolean;
   /** Unknown fields of the server's own messages are sent back. */
@@ -46,6 +53,8 @@ export const DEFAULT_TRAITS: Traits = {
   streamOptions: true,
   toolChoiceNone: true,
   strictTools: true,
+  output: 'strict',
+  outputWithTools: false,
   toolName: false,
   sendExtra: true,
   reasoningContent: 'as_came',
@@ -64,7 +73,12 @@ const RULES: readonly Rule[] = [
   // https://platform.openai.com/docs/api-reference/chat/create: max_tokens is deprecated, o-series and later refuse it.
   {
     host: /(^|\.)(openai\.com|openai\.azure\.com|cognitiveservices\.azure\.com)$/,
-    traits: { maxTokens: 'max_completion_tokens', toolCallId: 'max40', sendExtra: false },
+    traits: {
+      maxTokens: 'max_completion_tokens',
+      toolCallId: 'max40',
+      sendExtra: false,
+      outputWithTools: true,
+    },
   },
   { model: /^(o\d|gpt-[5-9])/, traits: { maxTokens: 'max_completion_tokens' } },
   // https://docs.mistral.ai/api: extra inputs are forbidden; usage comes unasked in the last chunk.
@@ -78,7 +92,10 @@ const RULES: readonly Rule[] = [
   },
   { model: /^claude/, traits: { toolCallId: 'safe64' } },
   // https://api-docs.deepseek.com/guides/thinking_mode: tool turns want it back, others do not.
-  { host: /(^|\.)deepseek\.com$/, traits: { reasoningContent: 'on_calls' } },
+  // https://api-docs.deepseek.com/guides/json_mode: no schemas.
+  { host: /(^|\.)deepseek\.com$/, traits: { reasoningContent: 'on_calls', output: 'words' } },
+  // https://docs.claude.com/en/api/openai-sdk: response_format is ignored.
+  { host: /(^|\.)anthropic\.com$/, traits: { output: 'words' } },
   { host: /(^|\.)(groq\.com|cerebras\.ai)$/, traits: { sendExtra: false, maxTokens: 'max_completion_tokens' } },
   { host: /(^|\.)googleapis\.com$/, traits: { toolName: true } },
 ];
@@ -89,5 +106,6 @@ export function traitsFor(baseUrl: string, model: string, overrides: Partial<Tra
   // Gateways put the maker before the model's name.
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase();
   const fitting = RULES.filter((rule) => (rule.host?.test(host) ?? true) && (rule.model?.test(name) ?? true));
-  return Object.assign({}, DEFAULT_TRAITS, ...fitting.map((rule) => rule.traits), overrides);
+  const known = fitting.reduce<Traits>((traits, rule) => ({ ...traits, ...rule.traits }), DEFAULT_TRAITS);
+  return { ...known, ...overrides };
 }

@@ -74,7 +74,9 @@ class FolderDriver implements StorageDriver {
     });
     const { metadata, data } = STORED.parse(JSON.parse(text));
     return {
-      metadata: Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key, fromBase64(value)])),
+      metadata: Object.fromEntries(
+        Object.entries(metadata).map(([key, value]): [string, Uint8Array] => [key, fromBase64(value)]),
+      ),
       data: fromBase64(data),
     };
   }
@@ -85,7 +87,7 @@ class FolderDriver implements StorageDriver {
 }
 
 function serialise({ metadata, data }: Payload): string {
-  const entries = Object.entries(metadata ?? {}).map(([key, value]) => [key, toBase64(value)]);
+  const entries = Object.entries(metadata ?? {}).map(([key, value]): [string, string] => [key, toBase64(value)]);
   return JSON.stringify({ metadata: Object.fromEntries(entries), data: toBase64(data) });
 }
 

@@ -6,9 +6,10 @@ export const SCRIPTED_HEADERS: Readonly<Record<string, string>> = { 'x-everlap-s
 
 /** The whole body as text. Rejects if the client goes before it is whole. */
 export async function bodyOf(request: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
-  for await (const piece of request) pieces.push(Buffer.from(piece));
-  return Buffer.concat(pieces).toString('utf8');
+  request.setEncoding('utf8');
+  let body = '';
+  for await (const piece of request) body += String(piece);
+  return body;
 }
 
 /** undefined: the text is no JSON. */

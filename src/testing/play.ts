@@ -128,7 +128,7 @@ async function write(data: string | Uint8Array, timing: Timing, { response, gone
 
 function orGone<T>(promise: Promise<T>, gone: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const leave = (): void => reject(gone.reason);
+    const leave = (): void => reject(gone.reason instanceof Error ? gone.reason : new Error(String(gone.reason)));
     if (gone.aborted) leave();
     gone.addEventListener('abort', leave, { once: true });
     promise.then(resolve, reject).finally(() => gone.removeEventListener('abort', leave));

@@ -35,7 +35,9 @@ export async function withWorkspace<T>(folder: string, use: (workspace: Workspac
     const path = await realpath(folder);
     root = await Folder.open(path, path);
   } catch (error) {
-    throw new Error(`The workspace folder cannot be opened on this worker: ${systemReason(error)}.`);
+    throw new Error(`The workspace folder cannot be opened on this worker: ${systemReason(error)}.`, {
+      cause: error,
+    });
   }
   try {
     return await use(new Workspace(root));
