@@ -4,6 +4,8 @@ import {
   toolActivity,
   type CallModelInput,
   type CallModelOutput,
+  type CompactInput,
+  type CompactOutput,
   type ToolOutput,
   type VerifyInput,
   type VerifyOutput,
@@ -13,6 +15,7 @@ import { headAndTail } from '../conversation/cut-text.js';
 import type { ModelProvider } from '../models/provider.js';
 import { DEFAULT_MAX_CHARS } from './agent-spec.js';
 import { callModel } from './call-model.js';
+import { compactConversation } from './compact-conversation.js';
 import { describeAgent } from './describe-agent.js';
 import type { RunCache } from './run-cache.js';
 import { runTool } from './run-tool.js';
@@ -31,7 +34,7 @@ export interface ActivityDependencies extends Pick<ConfigOptions, 'agents' | 'pr
 
 export type Activities = Record<
   string,
-  (input: never) => Promise<AgentSpec | CallModelOutput | ToolOutput | VerifyOutput>
+  (input: never) => Promise<AgentSpec | CallModelOutput | CompactOutput | ToolOutput | VerifyOutput>
 >;
 
 export function createActivities(dependencies: ActivityDependencies): Activities {
@@ -43,6 +46,7 @@ export function createActivities(dependencies: ActivityDependencies): Activities
     describeAgent: (input: unknown) =>
       describeAgent({ agents: byName, prices, cache, searchAttributes, storesLargePayloads }, input),
     callModel: (input: CallModelInput) => callModel({ provider, cache, shutdown }, input),
+    compactConversation: (input: CompactInput) => compactConversation({ provider, cache, shutdown }, input),
   };
   activities['verifyWorkspace'] = (input: VerifyInput) => verifyWorkspace(workspaces, input);
   const bound = async (text: string): Promise<string> => headAndTail(text, DEFAULT_MAX_CHARS);

@@ -5,7 +5,7 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { AgentSpec } from '../agents/spec.js';
-import { NOT_LOADED } from '../agents/wire.js';
+import { NOT_LOADED, UNKNOWN_HEAD } from '../agents/wire.js';
 import type { Head, Message } from '../conversation/message.js';
 import type { MessagesArgument, MessagesPage } from '../workflows/messages.js';
 import { extendHash } from './conversation-hash.js';
@@ -26,7 +26,7 @@ export interface Wanted {
   readonly delta: readonly Message[];
 }
 
-/** @throws ApplicationFailure, to be tried again, where the run answers with another conversation than was asked for. */
+/** @throws ApplicationFailure where the run answers with another spec or conversation than was asked for, or not at all. */
 export async function loadRun(cache: RunCache, wanted: Wanted): Promise<LoadedRun> {
   const { base, delta } = wanted;
   let spec = cache.spec(wanted.spec);
@@ -89,10 +89,15 @@ function checkedSpec(spec: AgentSpec | undefined, hash: string): AgentSpec {
 }
 
 function checkedPrefix(messages: readonly Message[], base: Head): readonly Message[] {
-  const isSame = base.hash === '' || extendHash('', messages) === base.hash;
-  if (messages.length === base.length && isSame) return messages;
-  throw ApplicationFailure.retryable(
+  if (messages.length !== base.length) {
+    throw ApplicationFailure.retryable(
+      `The run has ${messages.length} messages, not the ${base.length} that this call builds on.`,
+      NOT_LOADED,
+    );
+  }
+  if (base.hash === '' || extendHash('', messages) === base.hash) return messages;
+  throw ApplicationFailure.nonRetryable(
     `The run's first ${base.length} messages are not those that this call builds on (hash ${base.hash}).`,
-    NOT_LOADED,
+    UNKNOWN_HEAD,
   );
 }

@@ -69,9 +69,12 @@ export interface CompactInput {
   readonly base: Head;
   readonly delta: readonly Message[];
   readonly model: string;
-  /** Tokens that the conversation may have afterwards. */
+  /** Tokens, by Everlap's own estimate, that the messages may have afterwards. */
   readonly targetTokens: number;
 }
+
+/** Attempts of `compactConversation`; the last one does without a summary rather than fail. */
+export const MAX_SUMMARY_ATTEMPTS = 4;
 
 export interface CompactOutput {
   /** What to do to the conversation; the workflow does it, so that only the summary is in history. */
@@ -79,7 +82,7 @@ export interface CompactOutput {
   /** Chain hash over the compacted conversation. */
   readonly head?: string;
   readonly usage?: Usage;
-  /** A sentence, where there is no summary. */
+  /** Why there is no summary, where there should be one. */
   readonly problem?: string;
 }
 
@@ -113,6 +116,11 @@ export const TOOL_FAILURE = {
 export const WORKER_SHUTDOWN = 'worker_shutdown';
 /** Failure type of an activity that could not get the run's conversation: the model was not asked. */
 export const NOT_LOADED = 'not_loaded';
+/**
+ * Failure type where the run's messages do not have the hash of `base` (other code made them, before a deploy): the run
+ * sends its conversation anew.
+ */
+export const UNKNOWN_HEAD = 'unknown_head';
 
 /** Failure types of `describeAgent` that end a run at once. */
 export const DESCRIBE_FAILURE = { unknownAgent: 'unknown_agent', badRequest: 'bad_request' } as const;

@@ -1,5 +1,6 @@
 /** Reading the failures of activities: what they say, and what they mean. Pure. */
 import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/common';
+import { NOT_LOADED, WORKER_SHUTDOWN } from '../agents/wire.js';
 import { cutText } from '../conversation/cut-text.js';
 
 export type FailedActivity =
@@ -29,4 +30,16 @@ export function readFailure(error: unknown): FailedActivity | null {
     return { kind: 'threw', type: cause.type ?? 'Error', message, detail: cause.details?.[0] };
   }
   return { kind: 'threw', type: 'Error', message };
+}
+
+/** Activities that were lost with their worker, and are scheduled again, before one is given up. */
+export const MAX_LOST = 10;
+
+/** The worker's end, not the model's: no attempt of the model should be counted for it. */
+export function isLost(failure: FailedActivity): boolean {
+  return (
+    failure.kind === 'lost' ||
+    failure.kind === 'unregistered' ||
+    (failure.kind === 'threw' && (failure.type === WORKER_SHUTDOWN || failure.type === NOT_LOADED))
+  );
 }

@@ -4,11 +4,12 @@
  */
 import type { Ending } from '../agents/result.js';
 import { callsOf, isEmptyAnswer } from '../conversation/conversation.js';
-import { EMPTY_HEAD, type AssistantMessage, type Message, type UserMessage } from '../conversation/message.js';
+import type { AssistantMessage, Usage, UserMessage } from '../conversation/message.js';
 import { cutToJsonBytes, jsonBytes } from '../models/json-text.js';
 import { callModel, type Answered } from './call-model.js';
 import type { Run } from './run.js';
 import type { Conversation } from './run-state.js';
+import { forgetHead } from './sendable.js';
 
 /** Times that a text cut off by the output limit is asked to go on. */
 const MAX_CONTINUATIONS = 3;
@@ -33,7 +34,7 @@ export async function askModel(run: Run): Promise<TurnAnswer | Ending> {
   const whole = await joined(run, first);
   if ('status' in whole) return whole;
   run.state.turns += 1;
-  run.state.compactionsInARow = 0;
+  run.state.overflowsInARow = 0;
   if (whole.message.text.trim() !== '') run.state.lastText = whole.message.text;
   return whole;
 }
@@ -56,7 +57,7 @@ async function joined(run: Run, first: Answered): Promise<TurnAnswer | Ending> {
     run.say(answer.message);
     const { messages } = run.state.conversation;
     run.state.conversation.head = { hash: first.output.head, length: messages.length };
-    run.state.conversation.headTokens = first.output.usage.input + first.output.usage.output;
+    run.state.conversation.headTokens = tokensKept(first.output.usage);
     return answer;
   }
   for (let times = 0; isCutText(answer) && times < MAX_CONTINUATIONS && !isFull(answer); times += 1) {
@@ -82,11 +83,11 @@ async function continued(run: Run, part: AssistantMessage): Promise<Answered | E
   run.say(part, CUT_NOTICE);
   try {
     const more = await callModel(run);
-    retract(run.state.conversation, [part, CUT_NOTICE]);
+    retract(run.state.conversation, 'part and notice');
     return more;
   } catch (error) {
     // What was said stays said, whatever ends the run now.
-    retract(run.state.conversation, [CUT_NOTICE]);
+    retract(run.state.conversation, 'notice');
     throw error;
   }
 }
@@ -102,6 +103,11 @@ function isFull({ message }: TurnAnswer): boolean {
   return jsonBytes(message.text) >= MAX_JOINED_BYTES;
 }
 
+/** Tokens of a request that goes on from here: reasoning is not sent back, or is small beside what it took. */
+function tokensKept({ input, output, reasoning = 0 }: Usage): number {
+  return input + Math.max(0, output - reasoning);
+}
+
 function turnAnswer({ output }: Answered): TurnAnswer {
   return { message: output.message, cut: output.finish === 'length' };
 }
@@ -111,17 +117,15 @@ function isCutText({ message, cut }: TurnAnswer): boolean {
 }
 
 /**
- * Takes messages back, wherever they are: the conversation may have been compacted since. A head that covered them is no
- * use any more: the next call sends everything.
+ * Takes the notice back, or the part before it too. By place, since a compaction may have moved and shortened them; it
+ * parts them never. A head that covered them is no use any more: the next call sends everything.
  */
-function retract(conversation: Conversation, messages: readonly Message[]): void {
-  const left = conversation.messages.filter((message) => !messages.includes(message));
-  const first = conversation.messages.findIndex((message) => messages.includes(message));
-  if (first >= 0 && first < conversation.head.length) {
-    conversation.head = EMPTY_HEAD;
-    conversation.headTokens = null;
-  }
-  conversation.messages = left;
+function retract(conversation: Conversation, what: 'notice' | 'part and notice'): void {
+  const at = conversation.messages.lastIndexOf(CUT_NOTICE);
+  if (at < 0) return;
+  const from = what === 'notice' ? at : at - 1;
+  conversation.messages.splice(from, at + 1 - from);
+  if (from < conversation.head.length) forgetHead(conversation);
 }
 
 function notice(text: string): UserMessage {

@@ -5,18 +5,16 @@
  */
 import { isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { Ending, FailedReason } from '../agents/result.js';
-import { NOT_LOADED, WORKER_SHUTDOWN, type CallModelInput, type CallModelOutput } from '../agents/wire.js';
-import { estimateMessages, estimateTokens } from '../models/estimate.js';
-import { readFailure, type FailedActivity } from './activity-failures.js';
-import { compact, MAX_COMPACTIONS_IN_A_ROW } from './compaction.js';
+import { UNKNOWN_HEAD, WORKER_SHUTDOWN, type CallModelInput, type CallModelOutput } from '../agents/wire.js';
+import { isLost, MAX_LOST, readFailure, type FailedActivity } from './activity-failures.js';
+import { compactAfterOverflow, mayCompactAfterOverflow } from './compaction.js';
+import { estimatedInput } from './context-size.js';
 import { addCost, addUsage, outputBudget } from './limits.js';
 import { modelSummary } from './presentation.js';
 import { takeForceFinish } from './safe-point.js';
 import type { Run } from './run.js';
-import { sendable } from './sendable.js';
+import { forgetHead, sendable } from './sendable.js';
 
-/** Model calls that were lost with their worker, and are made again, before one is given up. */
-const MAX_LOST = 10;
 /** Beyond `model.timeout`, for the worker to end the stream itself and say so. */
 const GRACE_MS = 10_000;
 
@@ -54,9 +52,10 @@ export async function callModel(run: Run, which: Which = 'next'): Promise<Answer
     }
     run.note(`${model} did not answer: ${failure.message}`);
     if (isOverflow(failure)) {
-      if (run.state.compactionsInARow >= MAX_COMPACTIONS_IN_A_ROW) return failed('context_overflow');
-      run.state.transition = 'overflow';
-      await compact(run, 'overflow');
+      if (!mayCompactAfterOverflow(run)) return failed('context_overflow');
+      await compactAfterOverflow(run);
+    } else if (isUnknownHead(failure) && run.state.conversation.head.length > 0) {
+      forgetHead(run.state.conversation);
     } else if (isLost(failure) && (lost += 1) <= MAX_LOST) {
       attempts = Math.max(1, attempts - attemptsUsed(failure));
     } else {
@@ -66,6 +65,7 @@ export async function callModel(run: Run, which: Which = 'next'): Promise<Answer
         return failed(isStalled(failure) ? 'stalled' : 'model_unavailable');
       }
       run.state.modelIndex += 1;
+      run.state.overflowedAt = null;
       lost = 0;
       attempts = run.spec.model.attempts;
     }
@@ -99,25 +99,12 @@ function schedule(
   }).callModel(input);
 }
 
-/** Tokens that the next call will send: what the provider counted last time, and an estimate of what is new. */
-export function estimatedInput(run: Run): number {
-  const { head, headTokens, messages } = run.state.conversation;
-  if (headTokens !== null) return headTokens + estimateMessages(messages.slice(head.length));
-  const { instructions, tools } = run.spec;
-  return estimateTokens(instructions) + estimateTokens(JSON.stringify(tools)) + estimateMessages(messages);
-}
-
 function isOverflow(failure: FailedActivity): boolean {
   return failure.kind === 'threw' && failure.type === 'overflow';
 }
 
-/** The worker's end, not the model's: no attempt of the model should be counted for it. */
-function isLost(failure: FailedActivity): boolean {
-  return (
-    failure.kind === 'lost' ||
-    failure.kind === 'unregistered' ||
-    (failure.kind === 'threw' && (failure.type === WORKER_SHUTDOWN || failure.type === NOT_LOADED))
-  );
+function isUnknownHead(failure: FailedActivity): boolean {
+  return failure.kind === 'threw' && failure.type === UNKNOWN_HEAD;
 }
 
 /** Attempts that the model had before its worker shut down. */

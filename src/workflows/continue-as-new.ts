@@ -2,15 +2,14 @@
 import { allHandlersFinished, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
 import type { AgentSpec } from '../agents/spec.js';
 import type { AgentRunInput } from '../agents/run-input.js';
-import { utf8Length } from '../conversation/paging.js';
-import { compact } from './compaction.js';
+import { jsonBytes } from '../conversation/paging.js';
+import { compactForPayload } from './compaction.js';
 import type { Run } from './run.js';
-import type { CarriedRun } from './run-state.js';
 
 /** The server takes 10,000 signals for one execution. */
 const MAX_MESSAGES_RECEIVED = 8000;
 /** Bytes that the input of the next execution may have: a payload may have 2 MB. */
-const MAX_CARRIED_BYTES = 1_500_000;
+const MAX_INPUT_BYTES = 1_500_000;
 
 /** Called between turns only: no call is open then. Does not return where the run goes on in a new execution. */
 export async function continueIfDue(run: Run): Promise<void> {
@@ -28,25 +27,15 @@ export async function goOn(run: Run, spec: AgentSpec | undefined): Promise<void>
     if (spec === undefined) run.unpin();
     return;
   }
-  if (!run.spec.storesLargePayloads && carriedBytes(run, spec) > MAX_CARRIED_BYTES) await compact(run, 'payload');
+  if (!run.spec.storesLargePayloads && jsonBytes(inputOf(run, spec)) > MAX_INPUT_BYTES) await compactForPayload(run);
   // A pause asked for during that compaction is answered at a safe point only, and the loop has the next one.
   await condition(() => allHandlersFinished() || run.state.paused);
   if (!allHandlersFinished()) return;
   // From here to the command there is no await: what came before is in the state, what comes later makes the server
   // refuse the command and hand it to this execution first.
-  const { agent, task, settings } = run.input;
-  await continueAsNew<(input: AgentRunInput) => Promise<unknown>>({
-    agent,
-    task,
-    ...(settings && { settings }),
-    carried: carried(run, spec),
-  });
+  await continueAsNew<(input: AgentRunInput) => Promise<unknown>>(inputOf(run, spec));
 }
 
-function carried(run: Run, spec: AgentSpec | undefined): CarriedRun {
-  return { state: run.state, ...(spec && { spec }) };
-}
-
-function carriedBytes(run: Run, spec: AgentSpec | undefined): number {
-  return utf8Length(JSON.stringify(carried(run, spec)));
+function inputOf({ input: { agent, task, settings }, state }: Run, spec: AgentSpec | undefined): AgentRunInput {
+  return { agent, task, ...(settings && { settings }), carried: { state, ...(spec && { spec }) } };
 }

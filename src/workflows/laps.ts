@@ -97,7 +97,8 @@ function nextLap(run: Run, laps: LapsSpec, report: string): void {
     lastText: null,
     modelIndex: 0,
     graceTurns: 0,
-    compactionsInARow: 0,
+    overflowsInARow: 0,
+    overflowedAt: null,
     stuck: { signatures: [], warned: false },
   } satisfies Partial<RunState>);
   state.conversation = newConversation(openingOf(run.task, laps, state.lap, [report, note]));

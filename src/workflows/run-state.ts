@@ -37,6 +37,8 @@ export interface Conversation {
   head: Head;
   /** Tokens of instructions, tools and messages up to `head`, as the provider counted them; null before it did. */
   headTokens: number | null;
+  /** Tokens, by estimate, right after the last compaction; null before the first. */
+  compactedTo: number | null;
 }
 
 export interface ForceFinish {
@@ -80,8 +82,10 @@ export interface RunState {
   graceTurns: 0 | 1;
   /** Over all laps. */
   compactions: number;
-  /** Since the last answered call. */
-  compactionsInARow: number;
+  /** Times that a provider said "too long" since the last answered call. */
+  overflowsInARow: number;
+  /** Tokens, by estimate, of which the current model said last that they are too many; null while it did not. */
+  overflowedAt: number | null;
   failedLaps: number;
   /** The note of `hand_off` for the next lap. */
   handoff: string | null;
@@ -121,7 +125,8 @@ export function newRunState(task: string, now: number): RunState {
     stuck: { signatures: [], warned: false },
     graceTurns: 0,
     compactions: 0,
-    compactionsInARow: 0,
+    overflowsInARow: 0,
+    overflowedAt: null,
     failedLaps: 0,
     handoff: null,
     lastError: null,
@@ -130,5 +135,5 @@ export function newRunState(task: string, now: number): RunState {
 
 /** A conversation that no worker knows yet. */
 export function newConversation(messages: readonly Message[]): Conversation {
-  return { messages: [...messages], head: EMPTY_HEAD, headTokens: null };
+  return { messages: [...messages], head: EMPTY_HEAD, headTokens: null, compactedTo: null };
 }
