@@ -13,10 +13,11 @@ export type FailedActivity =
   /** It ran longer than allowed: nobody knows how far it came. */
   | { readonly kind: 'timeout'; readonly message: string };
 
-/** Reads a failure; null for what is no failure of an activity. */
+/** Reads a failure; null for what is no failure of an activity. Those of local activities come without a wrapper. */
 export function readFailure(error: unknown): FailedActivity | null {
-  if (!(error instanceof ActivityFailure)) return null;
-  const { cause } = error;
+  const isBare = error instanceof ApplicationFailure || error instanceof TimeoutFailure;
+  if (!isBare && !(error instanceof ActivityFailure)) return null;
+  const cause = isBare ? error : error.cause;
   if (cause instanceof TimeoutFailure) {
     return cause.timeoutType === 'HEARTBEAT'
       ? { kind: 'lost', message: 'the worker was lost while it ran' }

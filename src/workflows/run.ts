@@ -35,7 +35,8 @@ export class Run {
     /** Only a workflow of its own may continue as new: another's input is not Everlap's to write. */
     readonly place: 'own_workflow' | 'within_workflow',
   ) {
-    this.state = input.carried?.state ?? newRunState(this.task, Date.now());
+    this.state =
+      input.carried?.state ?? newRunState(this.task, this.place === 'own_workflow' ? startOfRun() : Date.now());
     this.pinned = input.carried?.spec ?? null;
     if (input.carried !== undefined && this.state.transition !== 'next_lap') this.state.transition = 'continued_as_new';
   }
@@ -128,6 +129,15 @@ export class Run {
   interruptWork(): void {
     this.work?.cancel();
   }
+}
+
+/**
+ * When the run was due to begin: a worker that comes late does not move the deadline, a start delay or a cron schedule
+ * does. The SDK names the server's delay of the first task after cron, but gives it for every kind.
+ */
+function startOfRun(): number {
+  const { startTime, cronScheduleToScheduleInterval } = workflowInfo();
+  return Math.min(Date.now(), startTime.getTime() + (cronScheduleToScheduleInterval ?? 0));
 }
 
 /** Thrown out of {@link Run.within} at the deadline; the loop turns it into the ending. */
