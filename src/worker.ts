@@ -18,6 +18,7 @@ import { openaiChat } from './models/openai-chat.js';
 
 export { folderStorage, type FolderStorageOptions } from './storage/folder-storage.js';
 export { openaiChat } from './models/openai-chat.js';
+export { openaiResponses } from './models/openai-responses.js';
 
 /** Bytes of conversations that a worker keeps, so as not to ask runs for what it has seen. */
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;

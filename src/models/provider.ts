@@ -27,6 +27,11 @@ export interface ModelRequest {
   readonly maxOutputTokens?: number;
   /** Sampling settings and provider-specific parameters, put into the request body as they are. */
   readonly parameters?: JsonObject;
+  /**
+   * The form of the last answer: a JSON object that fits the schema. Asked for by the server's own means where it has them,
+   * else in words. Not checked by the provider; answers with tool calls need no form.
+   */
+  readonly output?: OutputSchema;
   readonly signal: AbortSignal;
   /** Called for every parsed event of the stream (comments are none), with the new text if it had any. */
   readonly onEvent: (delta: StreamDelta) => void;
@@ -45,6 +50,15 @@ export interface ToolSchema {
   readonly strict?: boolean;
 }
 
+export interface OutputSchema {
+  /** 1 to 64 letters, digits, `_`, `-`. */
+  readonly name: string;
+  /** JSON Schema with an object at its root. */
+  readonly schema: JsonObject;
+  /** The schema is one that strict mode takes. */
+  readonly strict?: boolean;
+}
+
 export interface ModelAnswer {
   readonly message: AssistantMessage;
   /** null: the provider told none. Never 0 for unknown. */
@@ -57,14 +71,7 @@ export interface ModelAnswer {
 }
 
 /** What a failed model call means for the run (DESIGN section 7). */
-export type FailureClass =
-  | 'transient'
-  | 'stalled'
-  | 'auth'
-  | 'quota'
-  | 'overflow'
-  | 'content_filter'
-  | 'bad_request';
+export type FailureClass = 'transient' | 'stalled' | 'auth' | 'quota' | 'overflow' | 'content_filter' | 'bad_request';
 
 export class ModelFailure extends Error {
   override readonly name = 'ModelFailure';

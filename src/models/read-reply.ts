@@ -6,7 +6,7 @@ import { cut } from '../conversation/cut-text.js';
 import { listOf, parseJson } from './json-text.js';
 import type { StreamDelta } from './provider.js';
 import { type SseEvent, SseParser } from './sse.js';
-import { type Assembled, StreamAssembly } from './stream-assembly.js';
+import { type Assembled, type ReplyAssembly, StreamAssembly } from './stream-assembly.js';
 
 export interface Reply {
   readonly assembled: Assembled;
@@ -19,6 +19,8 @@ export interface Reply {
 }
 
 export interface ReadOptions {
+  /** Makes the message of the events. Default: those of chat completions. */
+  readonly assembly?: ReplyAssembly;
   readonly signal: AbortSignal;
   readonly onEvent: (delta: StreamDelta) => void;
   /**
@@ -35,7 +37,7 @@ const MAX_EXCERPT = 65_536;
 /** @throws the signal's reason once it is aborted; whatever `onEvent` throws. */
 export async function readReply(body: ReadableStream<Uint8Array> | null, options: ReadOptions): Promise<Reply> {
   options.signal.throwIfAborted();
-  const reading = new Reading(options.onEvent);
+  const reading = new Reading(options.assembly ?? new StreamAssembly(), options.onEvent);
   if (!body) return reading.reply(undefined);
   const reader = body.getReader();
   // A cancelled reader ends its pending read at once, also where the transport does not heed the signal.
@@ -66,7 +68,7 @@ export async function readReply(body: ReadableStream<Uint8Array> | null, options
 }
 
 class Reading {
-  readonly #assembly = new StreamAssembly();
+  readonly #assembly: ReplyAssembly;
   readonly #sse = new SseParser();
   readonly #decoder = new TextDecoder();
   readonly #onEvent: (delta: StreamDelta) => void;
@@ -77,7 +79,8 @@ class Reading {
   #isDamaged = false;
   isCallerFault = false;
 
-  constructor(onEvent: (delta: StreamDelta) => void) {
+  constructor(assembly: ReplyAssembly, onEvent: (delta: StreamDelta) => void) {
+    this.#assembly = assembly;
     this.#onEvent = onEvent;
   }
 

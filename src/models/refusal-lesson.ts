@@ -10,7 +10,7 @@ import type { Traits } from './traits.js';
 import { OWN_FIELDS } from './wire.js';
 
 /** May be left out where a server does not know them, or not with this value. */
-const TUNING: readonly string[] = [
+export const TUNING: readonly string[] = [
   'parallel_tool_calls',
   'temperature',
   'top_p',
@@ -34,7 +34,7 @@ const TUNING: readonly string[] = [
   'verbosity',
 ];
 
-const UNSUPPORTED =
+export const UNSUPPORTED =
   /unsupported|not supported|does not support|doesn't support|unknown|unrecognized|unexpected|not permitted|not allowed|forbidden|not enabled|invalid (field|parameter|argument)|additional propert/i;
 
 /**
@@ -55,7 +55,20 @@ function lessonOf(traits: Traits, status: number, refusal: ErrorWords, body: Jso
   if (traits.userAfterTool && /unexpected role '?user'? after role '?tool/i.test(text)) return { userAfterTool: false };
   if (traits.instructions !== 'user' && SYSTEM_REFUSED.test(text)) return { instructions: 'user' };
   if (status !== 400 && status !== 422) return null;
+  const asksForm = fieldsOf(body['response_format'])['type'] === 'json_schema';
+  const form = asksForm ? outputLesson(traits.output, refusal) : null;
+  if (form) return form;
   return idLesson(traits, text) ?? contentLesson(traits, refusal) ?? namedLesson(traits, refusal, body);
+}
+
+/** Servers say it in many words; it is only read as such where a form was asked for. */
+const FORMAT_REFUSED = /response[ _]?(format|mime)|json[ _]schema|structured output|text\.format/i;
+
+/** The next simpler way to ask for a form, where the refusal is about it. */
+export function outputLesson(output: Traits['output'], { text, places }: ErrorWords): Pick<Traits, 'output'> | null {
+  if (output === 'words' || !FORMAT_REFUSED.test(`${text} ${places.join(' ')}`)) return null;
+  const isStrictness = output === 'strict' && /invalid schema|strict/i.test(text);
+  return { output: isStrictness ? 'schema' : 'words' };
 }
 
 const SYSTEM_REFUSED =

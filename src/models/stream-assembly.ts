@@ -33,11 +33,24 @@ export interface Assembled {
   readonly isCut: boolean;
 }
 
+/** Makes one message of the parsed events of one API. */
+export interface ReplyAssembly {
+  /** Takes one parsed event, or the whole document of a server that does not stream. Returns what is new for a reader. */
+  feed(chunk: unknown): StreamDelta;
+  /** `[DONE]` came, or the JSON document was complete. */
+  done(): void;
+  /** The reply has outgrown its budget: there is no use in reading on. */
+  readonly isCut: boolean;
+  readonly hasError: boolean;
+  readonly hasFinishReason: boolean;
+  result(): Assembled;
+}
+
 /** Fields with the same words for people, best first: servers that send two of them send the same in both. */
 const REASONING_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_text', 'thinking'] as const;
 const KNOWN: ReadonlySet<string> = new Set(['role', 'content', 'tool_calls', 'function_call', 'refusal']);
 
-export class StreamAssembly {
+export class StreamAssembly implements ReplyAssembly {
   readonly #answer: Budget;
   readonly #extraBudget = new Budget(MAX_EXTRA_BYTES);
   readonly #text: string[] = [];
@@ -170,7 +183,7 @@ function readContent(content: unknown, text: string[], thinking: string[]): void
 }
 
 /** The ways in which errors come inside a 200. */
-function tellsError(chunk: JsonObject, choice: JsonObject | undefined): boolean {
+export function tellsError(chunk: JsonObject, choice?: JsonObject): boolean {
   const { error, object, type, detail, message, base_resp: minimax } = chunk;
   if (isError(error) || object === 'error' || type === 'error') return true;
   if (isError(fieldsOf(minimax)['status_code']) && fieldsOf(minimax)['status_code'] !== 0) return true;

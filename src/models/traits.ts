@@ -22,8 +22,8 @@ export interface Traits {
   /** `strict` in a tool's schema is taken. */
   readonly strictTools: boolean;
   /**
-   * How an answer in a given form is asked for: by `response_format` with a strict schema (where the schema is one), with a
-   * plain one, or in the instructions.
+   * How an answer in a given form is asked for: by `response_format` (`strict` where the schema is one for that), or in the
+   * instructions.
    */
   readonly output: 'strict' | 'schema' | 'words';
   /** A form does not keep the model from calling tools. Servers that force it by a grammar do keep it: words then. */

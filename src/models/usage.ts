@@ -26,11 +26,12 @@ function read(figures: JsonObject): Usage | null {
   const output = told.output ?? rest(total, told.input);
   if (input === undefined || output === undefined || input + output === 0) return null;
   const cached =
-    count(fieldsOf(figures['prompt_tokens_details'])['cached_tokens']) ??
+    count(fieldsOf(figures['prompt_tokens_details'] ?? figures['input_tokens_details'])['cached_tokens']) ??
     count(figures['prompt_cache_hit_tokens']) ??
     count(figures['cached_tokens']) ??
     0;
-  const reasoning = count(fieldsOf(figures['completion_tokens_details'])['reasoning_tokens']) ?? 0;
+  const outputDetails = fieldsOf(figures['completion_tokens_details'] ?? figures['output_tokens_details']);
+  const reasoning = count(outputDetails['reasoning_tokens']) ?? 0;
   return {
     input,
     output,

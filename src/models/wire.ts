@@ -7,7 +7,9 @@ import type { Json, JsonObject } from '../conversation/json.js';
 import type { AssistantMessage, Message, ToolCall } from '../conversation/message.js';
 import { idWriter } from './call-ids.js';
 import { fieldsOf, wellFormedJson } from './json-text.js';
+import { PLACE_FIELDS } from './extra-fields.js';
 import { normalise } from './normalise.js';
+import { formatOf, withForm } from './output-format.js';
 import type { ModelRequest, ToolSchema } from './provider.js';
 import type { Traits } from './traits.js';
 
@@ -31,7 +33,7 @@ type WireMessage = JsonObject & { readonly role: string };
 /** What the body is made of; the rest of a {@link ModelRequest} is about the answer. */
 export type Asked = Pick<
   ModelRequest,
-  'model' | 'instructions' | 'messages' | 'tools' | 'toolChoice' | 'maxOutputTokens' | 'parameters'
+  'model' | 'instructions' | 'messages' | 'tools' | 'toolChoice' | 'maxOutputTokens' | 'parameters' | 'output'
 >;
 
 export function requestBody(request: Asked, traits: Traits): JsonObject {
@@ -43,13 +45,15 @@ export function requestBody(request: Asked, traits: Traits): JsonObject {
   } = request.parameters ?? {};
   const caps = [request.maxOutputTokens, ownMax, ownMaxNew].filter((cap) => typeof cap === 'number');
   const hasTools = request.tools.length > 0 && (request.toolChoice === 'auto' || traits.toolChoiceNone);
+  const format = formatOf(request.output, traits, hasTools);
   const body: Record<string, Json> = {
     ...parameters,
     model: request.model,
-    messages: wireMessages(request.messages, request.instructions, traits),
+    messages: wireMessages(request.messages, withForm(request.instructions, request.output, format), traits),
     stream: true,
     ...(traits.streamOptions && { stream_options: { ...fieldsOf(stream_options), include_usage: true } }),
     ...(caps.length > 0 && { [traits.maxTokens]: Math.max(1, Math.floor(Math.min(...caps))) }),
+    ...(format && { response_format: { type: 'json_schema', json_schema: format } }),
   };
   if (hasTools) {
     body['tools'] = request.tools.map((tool) => wireTool(tool, traits));
@@ -124,7 +128,7 @@ function extraOf(message: AssistantMessage, traits: Traits): JsonObject {
 
 function allowed(extra: JsonObject | undefined, traits: Traits): JsonObject {
   const entries = Object.entries(extra ?? {}).filter(
-    ([key]) => !OWN_FIELDS.has(key) && !traits.withoutExtra.includes(key),
+    ([key]) => !OWN_FIELDS.has(key) && !PLACE_FIELDS.has(key) && !traits.withoutExtra.includes(key),
   );
   return Object.fromEntries(entries.map(([key, value]) => [wellFormed(key), wellFormedJson(value)]));
 }

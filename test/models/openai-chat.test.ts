@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { openaiChat, type OpenAiChatOptions } from '../../src/models/openai-chat.js';
-import { postChat } from '../../src/models/post-chat.js';
+import { postRequest } from '../../src/models/post-request.js';
 import { ModelFailure, type ModelRequest, type StreamDelta } from '../../src/models/provider.js';
 import { readReply } from '../../src/models/read-reply.js';
 import { MAX_ANSWER_BYTES } from '../../src/models/reply-budget.js';
@@ -365,7 +365,7 @@ it('reads an error body that never ends no longer than the signal lasts', async 
     headers: {},
     context: { model: 'm', server: 's', keySource: 'K', secrets: [] },
   };
-  await expect(postChat(target, {}, controller.signal)).rejects.toThrow('enough');
+  await expect(postRequest(target, '/chat/completions', {}, controller.signal)).rejects.toThrow('enough');
 });
 
 it('reads no document without end', async () => {

@@ -1,5 +1,5 @@
 /**
- * One POST to `/chat/completions` through the `openai` client. Error bodies are read here, raw and bounded: the client
+ * One POST to a server of OpenAI's kind, through the `openai` client. Error bodies are read here, raw and bounded: the client
  * throws away those without an `error` object, and reads the others whole, whatever their size.
  */
 import OpenAI from 'openai';
@@ -26,8 +26,9 @@ const ERROR_BODY_MS = 5_000;
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** @throws the signal's reason once it is aborted. */
-export async function postChat(
+export async function postRequest(
   target: ChatTarget,
+  path: string,
   body: JsonObject,
   signal: AbortSignal,
   fetch: typeof globalThis.fetch = globalThis.fetch,
@@ -50,7 +51,7 @@ export async function postChat(
     },
   });
   try {
-    const response = await client.post('/chat/completions', { body, signal, stream: true }).asResponse();
+    const response = await client.post(path, { body, signal, stream: true }).asResponse();
     return { stream: response.body };
   } catch (error) {
     signal.throwIfAborted();
