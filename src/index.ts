@@ -16,9 +16,11 @@ export type {
   Effects,
   Reconciled,
   ToolCallInfo,
+  JsonSchemaToolOptions,
   ToolContext,
   ToolDefinition,
   ToolOptions,
+  ZodToolOptions,
 } from './agents/define-tool.js';
 export { DefinitionError } from './agents/definition-error.js';
 export type { LimitOptions, Limits } from './agents/limits.js';

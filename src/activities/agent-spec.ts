@@ -80,12 +80,13 @@ function modelSpec(model: string | ModelOptions): ModelSpec {
   };
 }
 
-function toolSpec(tool: ToolDefinition): ToolSpec {
-  const { name, description, parameters, effects, concurrency, approval, timeoutMs, execution, attempts } = tool;
+export function toolSpec(tool: ToolDefinition): ToolSpec {
+  const { name, description, strictParameters, effects, concurrency, approval, timeoutMs, execution, attempts } = tool;
   return {
     name,
     description,
-    parameters,
+    parameters: strictParameters ?? tool.parameters,
+    ...(strictParameters && { strict: true as const }),
     effects,
     concurrency,
     approval: typeof approval === 'function' ? 'ask' : approval,

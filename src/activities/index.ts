@@ -20,6 +20,7 @@ import { describeAgent } from './describe-agent.js';
 import type { RunCache } from './run-cache.js';
 import { runTool } from './run-tool.js';
 import { hasSearchAttributesCached } from './search-attributes.js';
+import { checkOf } from './tool-arguments.js';
 import { verifyWorkspace } from './verify-workspace.js';
 import { DEFAULT_WORKSPACES } from './workspaces.js';
 
@@ -37,6 +38,7 @@ export type Activities = Record<
   (input: never) => Promise<AgentSpec | CallModelOutput | CompactOutput | ToolOutput | VerifyOutput>
 >;
 
+/** @throws DefinitionError where a tool's JSON Schema does not compile. */
 export function createActivities(dependencies: ActivityDependencies): Activities {
   const { agents, prices = {}, workspaces = DEFAULT_WORKSPACES, provider, cache, shutdown } = dependencies;
   const { storesLargePayloads } = dependencies;
@@ -51,6 +53,7 @@ export function createActivities(dependencies: ActivityDependencies): Activities
   activities['verifyWorkspace'] = (input: VerifyInput) => verifyWorkspace(workspaces, input);
   const bound = async (text: string): Promise<string> => headAndTail(text, DEFAULT_MAX_CHARS);
   for (const tool of toolsByName(agents).values()) {
+    if (tool.input === undefined) checkOf(tool);
     activities[toolActivity(tool.name)] = (input: unknown) => runTool(tool, { workspaces, bound }, input);
   }
   return activities;

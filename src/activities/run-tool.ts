@@ -8,12 +8,12 @@ import { z } from 'zod';
 import type { ToolContext, ToolDefinition } from '../agents/define-tool.js';
 import { ToolError } from '../agents/tool-error.js';
 import { TOOL_FAILURE, toolActivity, type ToolInput, type ToolOutput } from '../agents/wire.js';
-import type { JsonObject } from '../conversation/json.js';
 import { cutText } from '../conversation/cut-text.js';
 import { errorText } from './error-text.js';
 import { startHeartbeat } from './heartbeat.js';
 import { ABANDONED, settleWithin } from './settle-within.js';
 import { toText } from './to-text.js';
+import { checkArguments } from './tool-arguments.js';
 import { openWorkspaceOf } from './workspaces.js';
 
 /** For a tool to end by itself after its signal has aborted, before it is left behind. */
@@ -46,7 +46,7 @@ export async function runTool(tool: ToolDefinition, dependencies: ToolDependenci
   const timer = setTimeout(() => timeUp.abort(new Error(`${tool.name}: its time is up.`)), tool.timeoutMs);
   try {
     const input = parseInput(tool, raw);
-    const args = await parseArguments(tool, input.args);
+    const args = await checkArguments(tool, input.args);
     if ('text' in args) return args;
     if (input.gate) return { ask: await needsApproval(tool, args.value) };
     const signal = AbortSignal.any([cancellationSignal, timeUp.signal]);
@@ -89,19 +89,6 @@ function parseInput(tool: ToolDefinition, raw: unknown): ToolInput {
   if (input.success) return input.data;
   const message = `${toolActivity(tool.name)} needs { args, call: { runId, lap, turn, callId, idempotencyKey } }: ${z.prettifyError(input.error)}`;
   throw ApplicationFailure.nonRetryable(message, TOOL_FAILURE.error);
-}
-
-async function parseArguments(
-  tool: ToolDefinition,
-  args: JsonObject,
-): Promise<{ value: unknown } | { text: string; isError: true }> {
-  const parsed = await tool.input.safeParseAsync(args);
-  if (parsed.success) return { value: parsed.data };
-  const problems = cutText(z.prettifyError(parsed.error), 2000);
-  return {
-    text: `Error: the arguments do not fit the tool ${tool.name}, so it was not run.\n${problems}`,
-    isError: true,
-  };
 }
 
 /** The tool did not end after its signal: its time was up, the worker shuts down, or the run was cancelled. */

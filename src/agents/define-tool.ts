@@ -6,6 +6,8 @@ import type { z } from 'zod';
 import type { JsonObject } from '../conversation/json.js';
 import { checkName, DefinitionError } from './definition-error.js';
 import { toMs, type Duration } from './duration.js';
+import { plainParameters } from './json-schema.js';
+import { strictParameters } from './strict-schema.js';
 import { toolParameters } from './tool-schema.js';
 
 /**
@@ -37,19 +39,17 @@ export interface ToolCallInfo {
   readonly idempotencyKey: string;
 }
 
-export interface ToolOptions<Input extends z.ZodType> {
+interface CommonToolOptions<Args> {
   /** 1 to 64 letters, digits, `_`, `-`. The activity's type is `tool.<name>`. */
   readonly name: string;
   /** For the model: what the tool does and when to use it. */
   readonly description: string;
-  /** A `z.object(…)`. */
-  readonly input: Input;
   /** Default `once`. */
   readonly effects?: Effects;
   /** Whether neighbours in one answer may run at the same time. Default `parallel`. */
   readonly concurrency?: 'parallel' | 'serial';
   /** Whether a person decides before it runs. A function is evaluated in an activity. Default `never`. */
-  readonly approval?: 'never' | 'always' | ((args: z.output<Input>) => boolean | Promise<boolean>);
+  readonly approval?: 'never' | 'always' | ((args: Args) => boolean | Promise<boolean>);
   /** How long a person's decision is waited for; then the call is denied. Default: without end. */
   readonly approvalTimeout?: Duration;
   /** `true`: its result is the run's output and ends the run, after the other calls of the same answer. */
@@ -61,17 +61,36 @@ export interface ToolOptions<Input extends z.ZodType> {
   /** How often Temporal tries, at most, where `effects` allows a second try. Default 3. */
   readonly attempts?: number;
   /** Whatever it returns becomes readable text for the model; what it throws becomes an error text. */
-  readonly execute: (args: z.output<Input>, context: ToolContext) => unknown;
+  readonly execute: (args: Args, context: ToolContext) => unknown;
   /**
    * For `once` tools whose outcome is unknown (the worker died in between): finds out by the idempotency key.
    * Returns `{ done: true, result }` if the effect happened, `{ done: false }` if it surely did not (then it runs again).
    */
-  readonly reconcile?: (
-    idempotencyKey: string,
-    args: z.output<Input>,
-    context: ToolContext,
-  ) => Promise<Reconciled> | Reconciled;
+  readonly reconcile?: (idempotencyKey: string, args: Args, context: ToolContext) => Promise<Reconciled> | Reconciled;
+  /**
+   * `true`: the provider makes the model keep to the schema (where it can). Every field is then asked for, an optional
+   * one as nullable; a null that means "left out" is taken out again before `execute`. Default false.
+   */
+  readonly strict?: boolean;
 }
+
+export interface ZodToolOptions<Input extends z.ZodType> extends CommonToolOptions<z.output<Input>> {
+  /** A `z.object(…)`. */
+  readonly input: Input;
+  readonly parameters?: never;
+}
+
+export interface JsonSchemaToolOptions extends CommonToolOptions<JsonObject> {
+  /**
+   * A JSON Schema (2020-12 or draft 7) with `type: 'object'`, for tools without zod. It is compiled when the worker starts.
+   * Formats are not checked and defaults not filled in: to JSON Schema they are words.
+   */
+  readonly parameters: JsonObject;
+  readonly input?: never;
+}
+
+/** What {@link defineTool} takes: the arguments are described by `input` (zod) or by `parameters` (JSON Schema). */
+export type ToolOptions<Input extends z.ZodType = z.ZodType> = ZodToolOptions<Input> | JsonSchemaToolOptions;
 
 export type Reconciled = { readonly done: true; readonly result: unknown } | { readonly done: false };
 
@@ -79,8 +98,12 @@ export type Reconciled = { readonly done: true; readonly result: unknown } | { r
 export interface ToolDefinition {
   readonly name: string;
   readonly description: string;
-  readonly input: z.ZodType;
+  /** Absent: arguments are checked against `parameters`. */
+  readonly input?: z.ZodType;
+  /** JSON Schema of the arguments, with an object at its root. */
   readonly parameters: JsonObject;
+  /** Present for strict mode: what the model sees in place of `parameters`. */
+  readonly strictParameters?: JsonObject;
   readonly effects: Effects;
   readonly concurrency: 'parallel' | 'serial';
   readonly approval: 'never' | 'always' | ((args: unknown) => boolean | Promise<boolean>);
@@ -124,15 +147,16 @@ export function defineTool<Input extends z.ZodType>(options: ToolOptions<Input>)
       `Tool ${name}: execution "local" is for quick reads only; it needs effects "none" and approval "never".`,
     );
   }
-  const { input, execute, reconcile } = options;
+  const { execute, reconcile } = options;
+  const schema = schemaOf(options);
   return {
     name,
     description: options.description,
-    input,
-    parameters: toolParameters(name, input),
+    ...schema,
+    ...(options.strict === true && { strictParameters: strictParameters(name, schema.parameters) }),
     effects,
     concurrency: oneOf(name, 'concurrency', options.concurrency ?? 'parallel', ['parallel', 'serial']),
-    // The three functions are only ever called with arguments that `input` has parsed (activities/run-tool.ts).
+    // The three functions are only ever called with arguments that were checked (activities/run-tool.ts).
     approval: approval as ToolDefinition['approval'],
     ends: options.ends ?? false,
     ...(options.approvalTimeout !== undefined && {
@@ -144,6 +168,15 @@ export function defineTool<Input extends z.ZodType>(options: ToolOptions<Input>)
     execute: execute as ToolDefinition['execute'],
     ...(reconcile && { reconcile: reconcile as NonNullable<ToolDefinition['reconcile']> }),
   };
+}
+
+function schemaOf<Input extends z.ZodType>(options: ToolOptions<Input>): Pick<ToolDefinition, 'input' | 'parameters'> {
+  const { name, input, parameters } = options;
+  if (input !== undefined && parameters !== undefined) {
+    throw new DefinitionError(`Tool ${name}: it has both input (zod) and parameters (JSON Schema); give one of them.`);
+  }
+  if (parameters !== undefined) return { parameters: plainParameters(name, parameters) };
+  return { input, parameters: toolParameters(name, input) };
 }
 
 function oneOf<T extends string>(tool: string, field: string, value: T, allowed: readonly T[]): T {

@@ -32,7 +32,8 @@ const MAX_DEPTH = 200;
 
 /** Where a value is not what JSON can say, as the beginning of a sentence. */
 function findOdd(value: unknown, path: string, depth = 0): string | undefined {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean' || value === undefined) return undefined;
+  if (value === null || typeof value === 'string' || typeof value === 'boolean' || value === undefined)
+    return undefined;
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : `${path} is ${value}`;
   if (typeof value !== 'object') return `${path} is a ${typeof value}`;
   if (depth > MAX_DEPTH) return `${path} is nested deeper than ${MAX_DEPTH}, or in a circle`;
@@ -62,24 +63,21 @@ function cleaned(root: JsonObject, schemas: readonly JsonObject[], value: Json):
   const branches = schemas.flatMap((schema) => branchesOf(root, schema));
   if (Array.isArray(value)) {
     const items = branches.flatMap(({ items }) => (isJsonObject(items) ? [items] : []));
-    return value.map((item: Json) => cleaned(root, items, item));
+    return itemsOf(value).map((item) => cleaned(root, items, item));
   }
   if (!isJsonObject(value)) return value;
   const meant = branches.filter((branch) => fits(branch, value));
   const entries = Object.entries(value).flatMap(([key, part]): [string, Json][] => {
-    const declaring = meant.filter((branch) => propertyOf(branch, key) !== undefined);
-    const forced = part === null && declaring.length > 0 && declaring.every((branch) => isForced(root, branch, key));
-    const parts = declaring.flatMap((branch) => propertyOf(branch, key) ?? []);
-    return forced ? [] : [[key, cleaned(root, parts, part)]];
+    const declaring = meant.flatMap((branch) => {
+      const schema = propertyOf(branch, key);
+      return schema === undefined ? [] : [{ schema, isRequired: itemsOf(branch['required']).includes(key) }];
+    });
+    const isForced = declaring.every(({ schema, isRequired }) => !isRequired && !allowsNull(root, schema));
+    if (part === null && declaring.length > 0 && isForced) return [];
+    const parts = declaring.map(({ schema }) => schema);
+    return [[key, cleaned(root, parts, part)]];
   });
   return Object.fromEntries(entries);
-}
-
-function isForced(root: JsonObject, branch: JsonObject, key: string): boolean {
-  const { required } = branch;
-  const isRequired = Array.isArray(required) && required.includes(key);
-  const schema = propertyOf(branch, key);
-  return !isRequired && schema !== undefined && !allowsNull(root, schema);
 }
 
 /** Own properties only: a field may be called `constructor`. */
@@ -93,13 +91,23 @@ function propertyOf({ properties }: JsonObject, key: string): JsonObject | undef
 function branchesOf(root: JsonObject, schema: JsonObject, depth = 0): readonly JsonObject[] {
   if (depth > MAX_DEPTH) return [];
   const target = typeof schema['$ref'] === 'string' ? pointed(root, schema['$ref']) : undefined;
-  const inner = [...(target ? [target] : []), ...listOf(schema, 'anyOf'), ...listOf(schema, 'oneOf'), ...listOf(schema, 'allOf')];
+  const inner = [
+    ...(target ? [target] : []),
+    ...listOf(schema, 'anyOf'),
+    ...listOf(schema, 'oneOf'),
+    ...listOf(schema, 'allOf'),
+  ];
   return [schema, ...inner.flatMap((one) => branchesOf(root, one, depth + 1))];
 }
 
 function listOf(schema: JsonObject, keyword: string): readonly JsonObject[] {
-  const list = schema[keyword];
-  return Array.isArray(list) ? list.filter(isJsonObject) : [];
+  return itemsOf(schema[keyword]).filter((one): one is JsonObject => isJsonObject(one));
+}
+
+/** The items of a list; none where it is no list. (`Array.isArray` alone knows no read-only lists.) */
+export function itemsOf(value: Json | undefined): readonly Json[] {
+  const isList = (candidate: Json | undefined): candidate is readonly Json[] => Array.isArray(candidate);
+  return isList(value) ? value : [];
 }
 
 /** `#/definitions/Point`; undefined where nothing is there. */

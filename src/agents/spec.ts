@@ -56,7 +56,10 @@ export interface ContextSpec {
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;
+  /** As the model sees them. */
   readonly parameters: JsonObject;
+  /** The provider is to hold the model to `parameters`. */
+  readonly strict?: true;
   readonly effects: Effects;
   readonly concurrency: 'parallel' | 'serial';
   /** `ask`: a function decides, in an activity. */

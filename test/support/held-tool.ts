@@ -1,5 +1,5 @@
 /** A tool that a test holds and lets go: no test has to wait by time for a tool to be in the middle of its work. */
-import { defineTool, type ToolDefinition, type ToolOptions } from 'everlap';
+import { defineTool, type ToolDefinition, type ZodToolOptions } from 'everlap';
 import { gate, type Gate } from 'everlap/testing';
 import { z } from 'zod';
 
@@ -17,7 +17,7 @@ const INPUT = z.object({ name: z.string() });
 
 /** Each call waits at the gate, or until its signal aborts; a call with a name of `free` passes at once. */
 export function heldTool(
-  options: Partial<ToolOptions<typeof INPUT>> & { readonly free?: readonly string[] } = {},
+  options: Partial<ZodToolOptions<typeof INPUT>> & { readonly free?: readonly string[] } = {},
 ): HeldTool {
   const { free = [], ...fields } = options;
   const held = gate();

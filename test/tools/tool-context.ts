@@ -34,5 +34,5 @@ export async function callTool(
   workspace: string,
   more?: Partial<ToolContext>,
 ): Promise<unknown> {
-  return tool.execute(tool.input.parse(args), toolContext(workspace, more));
+  return tool.execute(tool.input?.parse(args), toolContext(workspace, more));
 }

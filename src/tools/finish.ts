@@ -1,0 +1,26 @@
+/** `finish`: for agents that end on purpose. What it is given is the run's output. */
+import { z } from 'zod';
+import { defineTool, type ToolDefinition } from '../agents/define-tool.js';
+
+export interface FinishToolOptions {
+  /** Default `finish`. */
+  readonly name?: string;
+  /** For the model: when to call it. */
+  readonly description?: string;
+}
+
+/** Ends the run as `tool_ended`, after the other calls of the same answer. */
+export function finishTool(options: FinishToolOptions = {}): ToolDefinition {
+  return defineTool({
+    name: options.name ?? 'finish',
+    description:
+      options.description ??
+      'End the task. Call it once, when all is done or nothing more can be done, with the final result.',
+    input: z.object({
+      output: z.string().min(1).describe('The final result, whole: nothing else of what you said is kept.'),
+    }),
+    effects: 'none',
+    ends: true,
+    execute: ({ output }) => output,
+  });
+}
