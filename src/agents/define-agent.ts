@@ -3,7 +3,7 @@
  * Knows no prices, windows or namespaces: those are worked out per run in `activities/describe-agent.ts`.
  */
 import type { JsonObject } from '../conversation/json.js';
-import { checkName, DefinitionError } from './definition-error.js';
+import { checkName, DefinitionError, isList, oneOf, shown } from './definition-error.js';
 import type { ToolDefinition } from './define-tool.js';
 import { toMs, type Duration } from './duration.js';
 import { HAND_OFF } from './hand-off.js';
@@ -87,17 +87,15 @@ export interface AgentDefinition {
  * @throws DefinitionError naming agent and field, for whatever could not work in a run.
  */
 export function defineAgent(options: AgentOptions): AgentDefinition {
+  if (typeof options !== 'object' || options === null) throw new DefinitionError('defineAgent needs an object.');
   checkName('Agent', options.name);
   const where = `Agent ${options.name}`;
   if (typeof options.instructions !== 'string') throw new DefinitionError(`${where}: instructions must be a text.`);
   checkModel(where, options.model);
-  for (const model of options.fallbackModels ?? []) checkModel(`${where}: fallbackModels`, model);
+  checkFallbacks(where, options.fallbackModels ?? []);
   if (options.limits !== undefined) parseLimits(where, options.limits);
-  if (options.mode !== undefined && !MODES.includes(options.mode)) {
-    throw new DefinitionError(
-      `${where}: mode is ${JSON.stringify(options.mode)}; it must be one of ${MODES.join(', ')}.`,
-    );
-  }
+  if (options.mode !== undefined) oneOf(`${where}: mode`, options.mode, MODES);
+  if (options.onLimit !== undefined) oneOf(`${where}: onLimit`, options.onLimit, ['stop', 'summarize']);
   if (options.heartbeatTimeout !== undefined) toMs(`${where}: heartbeatTimeout`, options.heartbeatTimeout);
   if (options.stuckWindow !== undefined) atLeast(`${where}: stuckWindow`, options.stuckWindow, 2);
   if (options.toolResult !== undefined) atLeast(`${where}: toolResult.maxChars`, options.toolResult.maxChars, 200);
@@ -115,7 +113,7 @@ export function defineAgent(options: AgentOptions): AgentDefinition {
 /** The least that a number must be, with a sentence. */
 export function atLeast(what: string, value: number, least: number): void {
   if (Number.isSafeInteger(value) && value >= least) return;
-  throw new DefinitionError(`${what} is ${JSON.stringify(value)}; it must be a whole number of at least ${least}.`);
+  throw new DefinitionError(`${what} is ${shown(value)}; it must be a whole number of at least ${least}.`);
 }
 
 function checkModel(where: string, model: string | ModelOptions): void {
@@ -132,13 +130,17 @@ function checkModel(where: string, model: string | ModelOptions): void {
   if (model.maxOutputTokens !== undefined) atLeast(`${where}: model.maxOutputTokens`, model.maxOutputTokens, 1);
 }
 
+function checkFallbacks(where: string, models: readonly string[]): void {
+  const areNames = isList(models) && models.every((model) => typeof model === 'string' && model.trim() !== '');
+  if (!areNames) throw new DefinitionError(`${where}: fallbackModels must be a list of models' names.`);
+}
+
 function checkTools(where: string, tools: readonly ToolDefinition[]): readonly ToolDefinition[] {
+  if (!isList(tools)) throw new DefinitionError(`${where}: tools must be a list.`);
   const names = new Set<string>();
   for (const tool of tools) {
     if (typeof tool?.execute !== 'function' || typeof tool.timeoutMs !== 'number') {
-      throw new DefinitionError(
-        `${where}: tools has something that defineTool() did not make: ${JSON.stringify(tool)}.`,
-      );
+      throw new DefinitionError(`${where}: tools has something that defineTool() did not make: ${shown(tool)}.`);
     }
     if (names.has(tool.name)) throw new DefinitionError(`${where}: it has two tools of the name ${tool.name}.`);
     names.add(tool.name);
@@ -153,7 +155,7 @@ function checkContext(where: string, context: ContextOptions | undefined): void 
   const share = context.compactAt ?? 1;
   if (!(share > 0 && share <= 1)) {
     throw new DefinitionError(
-      `${where}: context.compactAt is ${share}; it is a share of the window, above 0 and at most 1.`,
+      `${where}: context.compactAt is ${shown(share)}; it is a share of the window, above 0 and at most 1.`,
     );
   }
 }
@@ -162,8 +164,11 @@ function checkLaps(where: string, laps: LapsOptions | undefined): void {
   if (laps === undefined) return;
   atLeast(`${where}: laps.max`, laps.max, 1);
   if (laps.maxFailed !== undefined) atLeast(`${where}: laps.maxFailed`, laps.maxFailed, 1);
-  const sign = 'promise' in laps.until ? laps.until.promise : laps.until.verify;
-  if (typeof sign !== 'string' || sign.trim() === '' || ('promise' in laps.until && sign.includes('\n'))) {
+  if (laps.handoff !== undefined) oneOf(`${where}: laps.handoff`, laps.handoff, ['workspace', 'note']);
+  if (laps.spec !== undefined) oneOf(`${where}: laps.spec`, laps.spec, ['pinned', 'per-lap']);
+  const until: { readonly promise?: string; readonly verify?: string } = laps.until ?? {};
+  const sign = until.promise ?? until.verify;
+  if (typeof sign !== 'string' || sign.trim() === '' || (until.promise !== undefined && sign.includes('\n'))) {
     throw new DefinitionError(`${where}: laps.until needs a promise (one line of text) or a verify command.`);
   }
 }

@@ -2,7 +2,7 @@
 import type { ExternalStorage } from '@temporalio/common';
 import type { ModelProvider } from '../models/provider.js';
 import { DEFAULT_TASK_QUEUE, type AgentDefinition } from './define-agent.js';
-import { DefinitionError } from './definition-error.js';
+import { DefinitionError, isList, shown } from './definition-error.js';
 import type { ToolDefinition } from './define-tool.js';
 import type { PriceSpec } from './spec.js';
 
@@ -26,15 +26,36 @@ export interface Config extends ConfigOptions {
 
 /** @throws DefinitionError for two agents of one name, or two different tools of one name (they share an activity type). */
 export function defineConfig(options: ConfigOptions): Config {
-  if (!Array.isArray(options?.agents) || options.agents.length === 0) {
+  if (!isList(options?.agents) || options.agents.length === 0) {
     throw new DefinitionError('The config needs agents: a list of at least one that defineAgent() made.');
   }
   if (options.taskQueue !== undefined && (typeof options.taskQueue !== 'string' || options.taskQueue === '')) {
     throw new DefinitionError('The config: taskQueue must be a name.');
   }
+  for (const agent of options.agents) {
+    if (typeof agent?.name !== 'string' || !isList(agent.tools)) {
+      throw new DefinitionError(`The config: agents has something that defineAgent() did not make: ${shown(agent)}.`);
+    }
+  }
   agentsByName(options.agents);
   toolsByName(options.agents);
+  checkPrices(options.prices ?? {});
   return { ...options, taskQueue: options.taskQueue ?? DEFAULT_TASK_QUEUE };
+}
+
+/** A price that is no number would make every cost one that is none, and no limit in dollars would ever be reached. */
+function checkPrices(prices: Readonly<Record<string, PriceSpec>>): void {
+  for (const [model, price] of Object.entries(prices)) {
+    for (const field of ['input', 'output', 'cachedInput'] as const) {
+      const value: unknown = price?.[field];
+      const isPrice = typeof value === 'number' && Number.isFinite(value) && value >= 0;
+      if (!isPrice && !(field === 'cachedInput' && value === undefined)) {
+        throw new DefinitionError(
+          `The config: the price of ${model}, ${field}, is ${shown(value)}; it must be US dollars per million tokens.`,
+        );
+      }
+    }
+  }
 }
 
 /** @throws DefinitionError where two agents have one name. */

@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod';
 import type { JsonObject } from '../conversation/json.js';
-import { checkName, DefinitionError } from './definition-error.js';
+import { checkName, DefinitionError, oneOf } from './definition-error.js';
 import { toMs, type Duration } from './duration.js';
 import { plainParameters } from './json-schema.js';
 import { strictParameters } from './strict-schema.js';
@@ -132,22 +132,26 @@ const LOCAL_TIMEOUT_MS = 10_000;
  * @throws DefinitionError where name, schema, timeout or a combination of policies cannot work.
  */
 export function defineTool<Input extends z.ZodType>(options: ToolOptions<Input>): ToolDefinition {
+  if (typeof options !== 'object' || options === null) throw new DefinitionError('defineTool needs an object.');
   const { name } = options;
   checkName('Tool', name);
   if (typeof options.description !== 'string' || options.description.trim() === '') {
     throw new DefinitionError(`Tool ${name}: it needs a description; it is all that the model knows of it.`);
   }
   if (typeof options.execute !== 'function') throw new DefinitionError(`Tool ${name}: execute must be a function.`);
-  const effects = oneOf(name, 'effects', options.effects ?? 'once', ['none', 'idempotent', 'once']);
-  const execution = oneOf(name, 'execution', options.execution ?? 'activity', ['activity', 'local']);
+  const effects = oneOf(`Tool ${name}: effects`, options.effects ?? 'once', ['none', 'idempotent', 'once']);
+  const execution = oneOf(`Tool ${name}: execution`, options.execution ?? 'activity', ['activity', 'local']);
   const approval = options.approval ?? 'never';
-  if (typeof approval !== 'function') oneOf(name, 'approval', approval, ['never', 'always']);
+  if (typeof approval !== 'function') oneOf(`Tool ${name}: approval`, approval, ['never', 'always']);
   if (execution === 'local' && (effects !== 'none' || approval !== 'never')) {
     throw new DefinitionError(
       `Tool ${name}: execution "local" is for quick reads only; it needs effects "none" and approval "never".`,
     );
   }
   const { execute, reconcile } = options;
+  if (reconcile !== undefined && typeof reconcile !== 'function') {
+    throw new DefinitionError(`Tool ${name}: reconcile must be a function.`);
+  }
   const schema = schemaOf(options);
   return {
     name,
@@ -155,7 +159,7 @@ export function defineTool<Input extends z.ZodType>(options: ToolOptions<Input>)
     ...schema,
     ...(options.strict === true && { strictParameters: strictParameters(name, schema.parameters) }),
     effects,
-    concurrency: oneOf(name, 'concurrency', options.concurrency ?? 'parallel', ['parallel', 'serial']),
+    concurrency: oneOf(`Tool ${name}: concurrency`, options.concurrency ?? 'parallel', ['parallel', 'serial']),
     // The three functions are only ever called with arguments that were checked (activities/run-tool.ts).
     approval: approval as ToolDefinition['approval'],
     ends: options.ends ?? false,
@@ -177,13 +181,6 @@ function schemaOf<Input extends z.ZodType>(options: ToolOptions<Input>): Pick<To
   }
   if (parameters !== undefined) return { parameters: plainParameters(name, parameters) };
   return { input, parameters: toolParameters(name, input) };
-}
-
-function oneOf<T extends string>(tool: string, field: string, value: T, allowed: readonly T[]): T {
-  if (allowed.includes(value)) return value;
-  throw new DefinitionError(
-    `Tool ${tool}: ${field} is ${JSON.stringify(value)}; it must be one of ${allowed.join(', ')}.`,
-  );
 }
 
 function attemptsOf(tool: string, attempts: number): number {

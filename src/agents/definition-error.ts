@@ -24,3 +24,14 @@ export function shown(value: unknown): string {
     return typeof value === 'bigint' ? `${value}n` : `something of type ${typeof value}`;
   }
 }
+
+/** @throws DefinitionError unless `value` is one of these. */
+export function oneOf<T extends string>(what: string, value: T, allowed: readonly T[]): T {
+  if (allowed.includes(value)) return value;
+  throw new DefinitionError(`${what} is ${shown(value)}; it must be one of ${allowed.join(', ')}.`);
+}
+
+/** `Array.isArray`, without making a list of anything out of a typed one. */
+export function isList(value: unknown): boolean {
+  return Array.isArray(value);
+}

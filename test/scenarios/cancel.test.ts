@@ -127,7 +127,7 @@ test('what was accepted and not said is in the result, which is there with no wo
   await run.steer({ text: 'Look at c.', id: 'c' });
   await run.followUp('Then d. 漢字');
   await run.cancel();
-  const ended = await run.temporal.result().catch((error: unknown) => error);
+  const ended: unknown = await run.temporal.result().catch((error: unknown) => error);
   expect(ended).toMatchObject({ name: 'WorkflowFailedError' });
   await worker.stop();
   expect(await run.result()).toEqual({

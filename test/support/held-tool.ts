@@ -34,7 +34,7 @@ export function heldTool(
       const abort = new Promise<never>((_, reject) => {
         const onAbort = (): void => {
           aborted.push(name);
-          reject(signal.reason);
+          reject(new Error('The tool was told to stop.'));
         };
         if (signal.aborted) onAbort();
         else signal.addEventListener('abort', onAbort, { once: true });
