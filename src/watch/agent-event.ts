@@ -74,6 +74,9 @@ export type EventBody =
   | { readonly type: 'compaction_started'; readonly activityId: string }
   /** `problem`: a sentence, where there is no summary. */
   | { readonly type: 'compaction_done'; readonly summary?: string; readonly problem?: string }
+  /** The command that decides whether a lap was the last one. `exitCode` is null where it could not be run. */
+  | { readonly type: 'verify_started'; readonly command: string; readonly activityId: string }
+  | { readonly type: 'verify_finished'; readonly exitCode: number | null; readonly output: string }
   | ContinuedAsNew
   /** Always the last one. The same as `RunHandle.result()` gives. */
   | { readonly type: 'ended'; readonly result: AgentResult };

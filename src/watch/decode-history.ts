@@ -3,7 +3,7 @@
  * storage and failures included), only of those events that say something about a run. Knows no agent event.
  */
 import type { Client } from '@temporalio/client';
-import { ActivityFailure, type Payload, type ProtoFailure, type SerializationContext } from '@temporalio/common';
+import type { Payload, ProtoFailure, SerializationContext } from '@temporalio/common';
 import {
   decodeArrayFromPayloads,
   decodeMapFromPayloads,
@@ -22,6 +22,12 @@ export type RawEvent = NonNullable<History['events']>[number];
 type RawPayloads = { readonly payloads?: Payload[] | null } | null | undefined;
 type Failed = 'activityTaskFailedEventAttributes' | 'activityTaskTimedOutEventAttributes';
 
+const ACTIVITIES: ReadonlySet<string> = new Set([
+  'callModel',
+  'compactConversation',
+  'describeAgent',
+  'verifyWorkspace',
+]);
 const LOCAL_ACTIVITY_MARKER = 'core_local_activity';
 
 /** Decodes the events of one execution, in order. A new execution needs a new one: ids are counted per execution. */
@@ -131,7 +137,10 @@ export class HistoryDecoder {
       const argument = await this.first(signal.input, this.context);
       return { kind: 'message', name: signal.signalName ?? '', argument, via: 'signal' };
     }
-    const update = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
+    // A reset admits updates once more; their acceptance then comes without them.
+    const update =
+      event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input ??
+      event.workflowExecutionUpdateAdmittedEventAttributes?.request?.input;
     if (update) {
       const argument = await this.first(update.args, this.context);
       return { kind: 'message', name: update.name ?? '', argument, via: 'update' };
@@ -200,12 +209,7 @@ export class HistoryDecoder {
     context: SerializationContext,
   ): Promise<FailedActivity> {
     const cause = await this.error(failure, context);
-    // History has an activity's failure bare; the workflow sees it wrapped.
-    const wrapped =
-      cause instanceof ActivityFailure
-        ? cause
-        : new ActivityFailure(cause.message, '', undefined, 'NON_RETRYABLE_FAILURE', undefined, cause);
-    return readFailure(wrapped) ?? { kind: 'threw', type: cause.name, message: cause.message };
+    return readFailure(cause) ?? { kind: 'threw', type: cause.name, message: cause.message };
   }
 
   private activityContext(activityId: string, isLocal: boolean): SerializationContext {
@@ -221,7 +225,7 @@ export class HistoryDecoder {
 
 /** Others are those of a team's own workflow that runs an agent within: their payloads are nobody's business here. */
 function isOfRun(activity: string): boolean {
-  return ['callModel', 'compactConversation', 'describeAgent'].includes(activity) || activity.startsWith('tool.');
+  return ACTIVITIES.has(activity) || activity.startsWith('tool.');
 }
 
 function successorOf(event: RawEvent): Successor | undefined {

@@ -24,8 +24,10 @@ export async function resetOf(client: Client, workflowId: string, runId: string)
   return raw.workflowExtendedInfo?.resetRunId || undefined;
 }
 
+/** Of an execution: a missing namespace is another matter, with a message of its own. */
 export function isNotFound(error: unknown): boolean {
-  return error instanceof WorkflowNotFoundError || (isGrpcServiceError(error) && error.code === NOT_FOUND);
+  if (error instanceof WorkflowNotFoundError) return true;
+  return isGrpcServiceError(error) && error.code === NOT_FOUND && !/namespace/i.test(error.details);
 }
 
 async function exists(client: Client, workflowId: string, runId: string): Promise<boolean> {

@@ -35,34 +35,38 @@ export const SPEC = z.object({
 });
 export type SeenSpec = z.infer<typeof SPEC>;
 
+/** The state that continue-as-new carries. */
+const CARRIED = z.object({
+  state: z.object({
+    lap: z.number(),
+    turns: z.number(),
+    toolCalls: z.number(),
+    usage: USAGE,
+    costUsd: z.number().nullable(),
+    transition: z.string(),
+    conversation: z.object({ messages: z.array(MESSAGE) }),
+  }),
+  spec: SPEC.optional(),
+});
+export type Carried = z.infer<typeof CARRIED>;
+
 export const RUN_INPUT = z.object({
   agent: z.string().optional(),
   task: z.string().optional(),
-  carried: z
-    .object({
-      state: z.object({
-        lap: z.number(),
-        turns: z.number(),
-        toolCalls: z.number(),
-        usage: USAGE,
-        costUsd: z.number().nullable(),
-        transition: z.string(),
-        conversation: z.object({ messages: z.array(MESSAGE) }),
-      }),
-      spec: SPEC.optional(),
-    })
-    .optional(),
+  carried: CARRIED.optional(),
 });
 
-const MODEL_TURN = {
+/** What calls of the model and compactions have in common. */
+const TURN = z.object({
   lap: z.number(),
   turn: z.number(),
   base: z.object({ length: z.number() }),
   delta: z.array(MESSAGE),
   model: z.string(),
-};
+});
+export type SeenTurn = z.infer<typeof TURN>;
 
-export const MODEL_INPUT = z.object({ ...MODEL_TURN, tools: z.literal('none').optional() });
+export const MODEL_INPUT = TURN.extend({ tools: z.literal('none').optional() });
 
 export const MODEL_OUTPUT = z.object({
   message: z.object({
@@ -83,13 +87,17 @@ export const TOOL_INPUT = z.object({
 
 export const TOOL_OUTPUT = z.object({ text: z.string(), isError: z.literal(true).optional() });
 
-export const COMPACT_INPUT = z.object(MODEL_TURN);
+export const COMPACT_INPUT = TURN;
 
 export const COMPACT_OUTPUT = z.object({
   plan: z.object({ summary: z.string().optional() }),
   usage: USAGE.optional(),
   problem: z.string().optional(),
 });
+
+export const VERIFY_INPUT = z.object({ command: z.string() });
+
+export const VERIFY_OUTPUT = z.object({ exitCode: z.number(), output: z.string() });
 
 /** Written by Temporal's core beside the result of a local activity. `backoff`: it is tried again later. */
 export const LOCAL_ACTIVITY = z.object({
