@@ -84,7 +84,6 @@ const KNOWN: Readonly<Record<keyof ConfigOptions, true>> = {
   provider: true,
   prices: true,
   externalStorage: true,
-  externalStorage: true,
 };
 
 function checked(exported: unknown): ConfigOptions {

@@ -53,7 +53,7 @@ async function demo(keep: boolean): Promise<number> {
   try {
     const model = await chooseModel(started);
     const { server, db } = await startServer(started);
-    const client = await startWorker(server, model, started);
+    const { client, failed } = await startWorker(server, model, started);
     if (signal.aborted) throw new CliError('Interrupted: nothing was started.');
     const run = await client.start({
       agent: 'explorer',
@@ -63,17 +63,17 @@ async function demo(keep: boolean): Promise<number> {
     const url = runUrl(server.uiUrl ?? '', server.namespace, run.id);
     printLine(`${styled('bold', 'Run')} ${run.id}`);
     printLine(`Temporal UI: ${styled('underline', url)}`);
-    const followed = await followRun(run, { json: false, signal });
+    const followed = await Promise.race([followRun(run, { json: false, signal }), failed]);
     if (!('result' in followed)) {
-      note('Interrupted. The run is kept: the next `npm run demo` goes on with it, beside its own.');
+      note(db === DB ? 'Interrupted. The next `npm run demo` goes on with this run, beside its own.' : 'Interrupted.');
       return EXIT.interrupted;
     }
     printLine();
     const report = join(DEFAULT_WORKSPACES, workspaceName(run.id), 'report.md');
     printLine(existsSync(report) ? `The report: ${styled('bold', report)}` : 'No report was written.');
     if (keep) await waitForEnd(url, server, signal);
-    else printLine(`The run in the UI: everlap dev --no-worker --db ${db}, or npm run demo -- --keep`);
-    printLine('Once more: npm run demo');
+    else if (db === DB) printLine(`To look at it in the UI: npx everlap dev --no-worker --db ${db}`);
+    printLine('Once more: npm run demo (and with the UI up afterwards: npm run demo -- --keep)');
     return exitCodeOf(followed.result.status);
   } finally {
     await started.stop();
@@ -114,7 +114,17 @@ async function startServer(started: Started): Promise<{ server: DevServer; db: s
   return { server, db };
 }
 
-async function startWorker({ address, namespace }: DevServer, model: Model, started: Started): Promise<EverlapClient> {
+interface WorkerAndClient {
+  readonly client: EverlapClient;
+  /** Rejects where the worker dies; else never settles. */
+  readonly failed: Promise<never>;
+}
+
+async function startWorker(
+  { address, namespace }: DevServer,
+  model: Model,
+  started: Started,
+): Promise<WorkerAndClient> {
   installWorkerLog('ERROR');
   const folder = packageInfo().folder;
   const connection = await NativeConnection.connect({ address });
@@ -134,7 +144,9 @@ async function startWorker({ address, namespace }: DevServer, model: Model, star
   printLine(`Temporal and a worker run; the agent explores ${relative(process.cwd(), folder) || 'this folder'}.`);
   const forClient = await Connection.connect({ address });
   started.whenDone(() => forClient.close());
-  return new EverlapClient({ client: new Client({ connection: forClient, namespace }), taskQueue: TASK_QUEUE });
+  const temporal = new Client({ connection: forClient, namespace });
+  const failed = running.then(() => new Promise<never>(() => undefined));
+  return { client: new EverlapClient({ client: temporal, taskQueue: TASK_QUEUE }), failed };
 }
 
 async function waitForEnd(url: string, server: DevServer, signal: AbortSignal): Promise<void> {

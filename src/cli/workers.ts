@@ -1,5 +1,6 @@
 /** Whether somebody is there to do what a command asks for. Without a worker a run stands still and answers nothing. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { toRunError } from '../client/errors.js';
 import { unpolled } from '../dev/doctor-server.js';
 import { CliError } from './cli-error.js';
@@ -26,17 +27,20 @@ export const HOW_TO_GET_A_WORKER =
  * @throws CliError where nobody polls its task queue; RunNotFoundError.
  */
 export async function requireWorkerOf(session: Session, runId: string, what: 'query' | 'message'): Promise<void> {
-  const description = await session.client
-    .handle(runId)
-    .temporal.describe()
-    .catch((error: unknown) => {
-      throw toRunError(error, runId, 'this');
-    });
-  const { taskQueue, status } = description;
+  const { taskQueue, status } = await describeRun(session, runId);
   if (what === 'message' && status.name !== 'RUNNING') return;
   if (await workerPolls(session, taskQueue)) return;
   throw new CliError(
     `The run ${runId} cannot answer, since no worker polls its task queue "${taskQueue}"; start one with ` +
       '`everlap worker` (or `everlap dev`).',
   );
+}
+
+/** @throws RunNotFoundError. */
+export async function describeRun({ client }: Session, runId: string): Promise<WorkflowExecutionDescription> {
+  try {
+    return await client.handle(runId).temporal.describe();
+  } catch (error) {
+    throw toRunError(error, runId, 'this');
+  }
 }

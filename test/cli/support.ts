@@ -150,13 +150,7 @@ export function jsonLines(stdout: string): z.output<typeof LINE>[] {
     .map((line) => LINE.parse(JSON.parse(line)));
 }
 
-/** What a person must never see: a stack, an object, an escape sequence. */
+/** One line that names the command: no stack, no escape sequence. */
 export function looksLikeOneSentence(stderr: string): boolean {
-  const lines = stderr.trimEnd().split('\n');
-  return (
-    lines.length === 1 &&
-    /^everlap: .*[.?)]$|^everlap: .*`[^`]+`.*\.?$/.test(lines[0] ?? '') &&
-    !stderr.includes('\u001b') &&
-    !/\bat .*:\d+:\d+/.test(stderr)
-  );
+  return /^everlap: [^\n\u001b]+[.?)"`]\n$/.test(stderr) && !/\bat .*:\d+:\d+/.test(stderr);
 }

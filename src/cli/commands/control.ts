@@ -6,7 +6,7 @@ import { withSession } from '../connect.js';
 import { durationText } from '../figures.js';
 import { command, limitsOf, withLimitOptions, type CommonFlags, type LimitFlags } from '../options.js';
 import { note, printJson, printLine } from '../output.js';
-import { requireWorkerOf, workerPolls } from '../workers.js';
+import { describeRun, requireWorkerOf, workerPolls } from '../workers.js';
 
 type Flags = CommonFlags & { readonly json?: true };
 
@@ -96,11 +96,12 @@ function limitsCommand(): Command {
 function cancelCommand(): Command {
   return toRun('cancel', 'Cancel a run; its tools and model call are told').action((id: string, flags: Flags) =>
     withSession(flags, async (session) => {
-      const run = session.client.handle(id);
-      await run.cancel();
+      const { status, taskQueue } = await describeRun(session, id);
+      // The server itself takes a cancel of a closed workflow without a word.
+      if (status.name !== 'RUNNING') throw new CliError(`The run ${id} has ended; cancel came too late.`);
+      await session.client.handle(id).cancel();
       if (flags.json) printJson({ id, asked: 'cancel' });
       else printLine(`Asked to cancel the run ${id}; \`everlap watch ${id}\` shows its end.`);
-      const { taskQueue } = await run.temporal.describe();
       if (await workerPolls(session, taskQueue)) return;
       note(`No worker polls the run's task queue "${taskQueue}": it ends as soon as one does.`);
     }),
