@@ -9,7 +9,7 @@ import { DefinitionError, shown } from './definition-error.js';
 export type Duration = number | string;
 
 /** 100 years: a server refuses timers far beyond it, which would hang the run that asked for one. */
-const MAX_MS = 100 * 365 * 24 * 3600 * 1000;
+const MAX_MS = 36_525 * 24 * 3600 * 1000;
 
 /**
  * Milliseconds of a duration, at least 1 and at most 100 years.

@@ -1,0 +1,152 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Limits } from '../../src/agents/limits.js';
+import { isEnding } from '../../src/workflows/ending.js';
+import {
+  addCost,
+  addUsage,
+  exhaustedLimit,
+  isPastDeadline,
+  limitsLeft,
+  outputBudget,
+  unpricedModel,
+} from '../../src/workflows/limits.js';
+import { newRunState, type RunState } from '../../src/workflows/run-state.js';
+
+const run = (limits: Limits, used: Partial<RunState> = {}): RunState => ({
+  ...newRunState('task', 1000),
+  limits,
+  ...used,
+});
+const PRICE = { input: 1, output: 10, cachedInput: 0.1 };
+
+describe('exhaustedLimit', () => {
+  test.each<[string, Limits, Partial<RunState>, number, string | undefined]>([
+    ['no limit', {}, { turns: 1e9, toolCalls: 1e9, costUsd: 1e9 }, 1e15, undefined],
+    ['below', { turns: 3 }, { turns: 2 }, 0, undefined],
+    ['turns', { turns: 3 }, { turns: 3 }, 0, 'max_turns'],
+    ['over turns, after they were lowered', { turns: 3 }, { turns: 9 }, 0, 'max_turns'],
+    ['the grace turn is not counted', { turns: 3 }, { turns: 3, graceTurns: 1 }, 0, undefined],
+    ['after the grace turn', { turns: 3 }, { turns: 4, graceTurns: 1 }, 0, 'max_turns'],
+    ['tokens', { tokens: 10 }, { usage: { input: 6, output: 4 } }, 0, 'max_tokens'],
+    ['usd', { usd: 0.5 }, { costUsd: 0.5 }, 0, 'max_cost'],
+    ['unknown cost', { usd: 0.5 }, { costUsd: null }, 0, undefined],
+    ['tool calls', { toolCalls: 1 }, { toolCalls: 1 }, 0, 'max_tool_calls'],
+    ['just before the deadline', { durationMs: 500 }, {}, 1499, undefined],
+    ['at the deadline', { durationMs: 500 }, {}, 1500, 'deadline'],
+    [
+      'all at once',
+      { durationMs: 1, turns: 1, tokens: 1 },
+      { turns: 1, usage: { input: 1, output: 0 } },
+      9999,
+      'deadline',
+    ],
+    ['all but the deadline', { turns: 1, tokens: 1 }, { turns: 1, usage: { input: 1, output: 0 } }, 0, 'max_turns'],
+  ])('%s', (_, limits, used, now, reason) => {
+    expect(exhaustedLimit(run(limits, used), now)?.reason).toBe(reason);
+  });
+});
+
+describe('outputBudget', () => {
+  test('without a limit there is no cap', () => {
+    expect(outputBudget(run({}), PRICE, 1e9)).toEqual({});
+    expect(outputBudget(run({ turns: 1 }), undefined, 1e9)).toEqual({});
+  });
+
+  test('tokens: what is left after the input', () => {
+    expect(outputBudget(run({ tokens: 100 }, { usage: { input: 20, output: 10 } }), undefined, 40)).toEqual({
+      maxOutputTokens: 30,
+    });
+    expect(outputBudget(run({ tokens: 100 }), undefined, 99)).toEqual({ maxOutputTokens: 1 });
+    expect(outputBudget(run({ tokens: 100 }), undefined, 100)).toEqual({ status: 'exhausted', reason: 'max_tokens' });
+  });
+
+  test('usd: what the rest of the money buys', () => {
+    expect(outputBudget(run({ usd: 0.001 }), PRICE, 500)).toEqual({ maxOutputTokens: 50 });
+    expect(outputBudget(run({ usd: 0.001 }), PRICE, 995)).toEqual({ status: 'exhausted', reason: 'max_cost' });
+    expect(outputBudget(run({ usd: 0.001 }, { costUsd: 0.002 }), PRICE, 1)).toEqual({
+      status: 'exhausted',
+      reason: 'max_cost',
+    });
+  });
+
+  test('the smaller cap; a model that costs nothing has none by money', () => {
+    expect(outputBudget(run({ usd: 0.001, tokens: 510 }), PRICE, 500)).toEqual({ maxOutputTokens: 10 });
+    expect(outputBudget(run({ usd: 0.001 }), { input: 0, output: 0 }, 500)).toEqual({});
+  });
+
+  test('a call that keeps to its cap never passes a limit', () => {
+    const money = fc.double({ min: 1e-6, max: 100, noNaN: true });
+    fc.assert(
+      fc.property(
+        fc.record({ tokens: fc.integer({ min: 1, max: 1e7 }), usd: money }),
+        fc.record({ input: fc.nat(1e6), output: fc.nat(1e6) }),
+        money,
+        fc.nat(1e6),
+        fc.record({
+          input: fc.double({ min: 0, max: 100, noNaN: true }),
+          output: fc.double({ min: 0, max: 100, noNaN: true }),
+        }),
+        (limits, usage, costUsd, input, price) => {
+          const budget = outputBudget(run(limits, { usage, costUsd }), price, input);
+          if (isEnding(budget)) return;
+          const output = budget.maxOutputTokens ?? 0;
+          expect(output).toBeGreaterThanOrEqual(1);
+          expect(Number.isSafeInteger(output)).toBe(true);
+          expect(usage.input + usage.output + input + output).toBeLessThanOrEqual(limits.tokens);
+          const cost = addCost(costUsd, { input, output }, price) ?? 0;
+          expect(cost).toBeLessThanOrEqual(limits.usd * (1 + 1e-9));
+        },
+      ),
+    );
+  });
+});
+
+test('usage adds up; what is not told stays absent; an estimate marks the sum', () => {
+  expect(addUsage({ input: 1, output: 2 }, { input: 3, output: 4 })).toEqual({ input: 4, output: 6 });
+  expect(
+    addUsage({ input: 1, output: 2, cachedInput: 1 }, { input: 3, output: 4, reasoning: 2, estimated: true }),
+  ).toEqual({
+    input: 4,
+    output: 6,
+    cachedInput: 1,
+    reasoning: 2,
+    estimated: true,
+  });
+});
+
+test('cost: cached input is cheaper where its price is known; unknown stays unknown', () => {
+  expect(addCost(0, { input: 1e6, output: 1e6 }, PRICE)).toBeCloseTo(11);
+  expect(addCost(1, { input: 1e6, output: 0, cachedInput: 1e6 }, PRICE)).toBeCloseTo(1.1);
+  expect(addCost(1, { input: 1e6, output: 0, cachedInput: 1e6 }, { input: 1, output: 10 })).toBeCloseTo(2);
+  expect(addCost(1, { input: 1, output: 1 }, undefined)).toBeNull();
+  expect(addCost(null, { input: 1, output: 1 }, PRICE)).toBeNull();
+});
+
+test('limitsLeft: each limit in force, never below 0; the grace turn is not counted', () => {
+  const used = { turns: 5, graceTurns: 1, usage: { input: 9, output: 9 }, costUsd: null, toolCalls: 2 } as const;
+  expect(limitsLeft(run({ turns: 4, tokens: 10, usd: 1, durationMs: 50, toolCalls: 3 }, used), 1020)).toEqual({
+    turns: { limit: 4, left: 0 },
+    tokens: { limit: 10, left: 0 },
+    usd: { limit: 1, left: 1 },
+    durationMs: { limit: 50, left: 30 },
+    toolCalls: { limit: 3, left: 1 },
+  });
+  expect(limitsLeft(run({}), 0)).toEqual({});
+});
+
+test('there is no deadline without a limit', () => {
+  expect(isPastDeadline(run({}), Number.MAX_SAFE_INTEGER)).toBe(false);
+});
+
+test('unpricedModel looks at every model that a run may use', () => {
+  const spec = {
+    model: { name: 'a', attempts: 1, timeoutMs: 1, firstEventTimeoutMs: 1, idleTimeoutMs: 1 },
+    fallbackModels: ['b'],
+    context: { window: 1, compactAt: 1, keepTurns: 1, compactModel: 'c' },
+  };
+  expect(unpricedModel({ ...spec, prices: { a: PRICE, b: PRICE, c: PRICE } })).toBeUndefined();
+  expect(unpricedModel({ ...spec, prices: { b: PRICE, c: PRICE } })).toBe('a');
+  expect(unpricedModel({ ...spec, prices: { a: PRICE, c: PRICE } })).toBe('b');
+  expect(unpricedModel({ ...spec, prices: { a: PRICE, b: PRICE } })).toBe('c');
+});
