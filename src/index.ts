@@ -9,6 +9,8 @@ export type {
 } from './agents/define-agent.js';
 export { defineConfig } from './agents/define-config.js';
 export type { Config, ConfigOptions } from './agents/define-config.js';
+export { agentTool } from './agents/agent-tool.js';
+export type { AgentReference, AgentToolOptions } from './agents/agent-tool.js';
 export { askHuman } from './agents/ask-human.js';
 export type { AskHumanOptions } from './agents/ask-human.js';
 export { defineTool } from './agents/define-tool.js';

@@ -1,11 +1,11 @@
 /** From an agent's options to its spec: defaults filled in, durations in milliseconds, prices and window looked up. */
 import type { AgentDefinition, AgentOptions, LapsOptions, ModelOptions } from '../agents/define-agent.js';
 import { DefinitionError } from '../agents/definition-error.js';
-import type { ToolDefinition } from '../agents/define-tool.js';
+import type { AgentOfTool, ToolDefinition } from '../agents/define-tool.js';
 import { toMs, type Duration } from '../agents/duration.js';
 import { HAND_OFF } from '../agents/hand-off.js';
 import { DEFAULT_TURNS, parseLimits } from '../agents/limits.js';
-import type { AgentSpec, LapsSpec, ModelSpec, PriceSpec, ToolSpec } from '../agents/spec.js';
+import type { AgentSpec, AgentToolSpec, LapsSpec, ModelSpec, PriceSpec, ToolSpec } from '../agents/spec.js';
 import { contextWindowOf } from '../models/context-window.js';
 import { priceOf } from '../models/prices.js';
 import { digest } from './conversation-hash.js';
@@ -97,6 +97,15 @@ export function toolSpec(tool: ToolDefinition): ToolSpec {
     ...(tool.approvalTimeoutMs !== undefined && { approvalTimeoutMs: tool.approvalTimeoutMs }),
     ...(tool.defaultAnswer !== undefined && { defaultAnswer: tool.defaultAnswer }),
     ...(tool.ends && { ends: true as const }),
+    ...(tool.agent && { agent: agentToolSpec(tool.name, tool.agent) }),
+  };
+}
+
+function agentToolSpec(tool: string, { get, limits, maxDepth }: AgentOfTool): AgentToolSpec {
+  const { name, options } = get();
+  return {
+    name,
+    ...(maxDepth !== undefined && { maxDepth, limits: parseLimits(`Tool ${tool}`, { ...options.limits, ...limits }) }),
   };
 }
 

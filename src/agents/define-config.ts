@@ -4,6 +4,7 @@ import type { ModelProvider } from '../models/provider.js';
 import { DEFAULT_TASK_QUEUE, type AgentDefinition } from './define-agent.js';
 import { DefinitionError, isList, shown } from './definition-error.js';
 import type { ToolDefinition } from './define-tool.js';
+import { serversByName } from '../mcp/define-server.js';
 import type { PriceSpec } from './spec.js';
 
 export interface ConfigOptions {
@@ -39,6 +40,7 @@ export function defineConfig(options: ConfigOptions): Config {
   }
   agentsByName(options.agents);
   toolsByName(options.agents);
+  serversByName(options.agents.flatMap((agent) => agent.options.mcp ?? []));
   checkPrices(options.prices ?? {});
   return { ...options, taskQueue: options.taskQueue ?? DEFAULT_TASK_QUEUE };
 }
@@ -58,20 +60,42 @@ function checkPrices(prices: Readonly<Record<string, PriceSpec>>): void {
   }
 }
 
-/** @throws DefinitionError where two agents have one name. */
+/** These agents, and those that their tools refer to, directly or not. A cycle is no harm. */
+function withReferred(agents: readonly AgentDefinition[]): readonly AgentDefinition[] {
+  const all = [...agents];
+  for (const agent of all) {
+    for (const { agent: referred } of agent.tools) {
+      const other = referred?.get();
+      if (other === undefined || all.includes(other)) continue;
+      if (typeof other?.name !== 'string' || !isList(other.tools)) {
+        throw new DefinitionError(
+          `Agent ${agent.name}: a tool of it refers to something that defineAgent() did not make.`,
+        );
+      }
+      all.push(other);
+    }
+  }
+  return all;
+}
+
+/** Those that are referred to by tools included. @throws DefinitionError where two agents have one name. */
 export function agentsByName(agents: readonly AgentDefinition[]): ReadonlyMap<string, AgentDefinition> {
   const byName = new Map<string, AgentDefinition>();
-  for (const agent of agents) {
+  for (const agent of withReferred(agents)) {
     if (byName.has(agent.name)) throw new DefinitionError(`There are two agents of the name ${agent.name}.`);
     byName.set(agent.name, agent);
   }
   return byName;
 }
 
-/** @throws DefinitionError where two agents have different tools of one name: a worker has one activity per name. */
+/**
+ * The tools that need a worker.
+ * @throws DefinitionError where two agents have different ones of one name: a worker has one activity per name.
+ */
 export function toolsByName(agents: readonly AgentDefinition[]): ReadonlyMap<string, ToolDefinition> {
   const byName = new Map<string, ToolDefinition>();
-  for (const tool of agents.flatMap((agent) => agent.tools)) {
+  for (const tool of withReferred(agents).flatMap((agent) => agent.tools)) {
+    if (tool.execution !== 'activity' && tool.execution !== 'local') continue;
     const other = byName.get(tool.name);
     if (other !== undefined && other !== tool) {
       throw new DefinitionError(

@@ -4,9 +4,11 @@
  */
 import type { z } from 'zod';
 import type { JsonObject } from '../conversation/json.js';
+import type { AgentDefinition } from './define-agent.js';
 import { checkName, DefinitionError, oneOf } from './definition-error.js';
 import { toMs, type Duration } from './duration.js';
 import { plainParameters } from './json-schema.js';
+import type { LimitOptions } from './limits.js';
 import { strictParameters } from './strict-schema.js';
 import { toolParameters } from './tool-schema.js';
 
@@ -110,8 +112,10 @@ export interface ToolDefinition {
   readonly approvalTimeoutMs?: number;
   readonly ends: boolean;
   readonly timeoutMs: number;
-  /** `question` and `note` are Everlap's own (`askHuman`, `hand_off`): no activity runs for them. */
-  readonly execution: 'activity' | 'local' | 'question' | 'note';
+  /** Only the first two run on a worker; the others are Everlap's own (`askHuman`, `hand_off`, `agentTool`, `handoffTo`). */
+  readonly execution: 'activity' | 'local' | 'question' | 'note' | 'agent' | 'handoff';
+  /** For `agent` and `handoff`. */
+  readonly agent?: AgentOfTool;
   /** The answer to a question that nobody answers in time. */
   readonly defaultAnswer?: string;
   readonly attempts: number;
@@ -121,6 +125,13 @@ export interface ToolDefinition {
     args: unknown,
     context: ToolContext,
   ) => Promise<Reconciled> | Reconciled;
+}
+
+export interface AgentOfTool {
+  /** Called when all agents are defined: they may refer to each other. */
+  readonly get: () => AgentDefinition;
+  readonly limits?: LimitOptions;
+  readonly maxDepth?: number;
 }
 
 const DEFAULT_TIMEOUT_MS = 5 * 60_000;

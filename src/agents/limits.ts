@@ -60,6 +60,11 @@ export function parseLimits(where: string, value: unknown): Limits {
   return limits;
 }
 
+/** As people write them. */
+export function limitOptions({ durationMs, ...limits }: Limits): LimitOptions {
+  return { ...limits, ...(durationMs !== undefined && { duration: durationMs }) };
+}
+
 function wholeNumber(what: string, value: unknown): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
   throw new DefinitionError(`${what} is ${shown(value)}; it must be a whole number of at least 1.`);

@@ -6,8 +6,18 @@ export interface AgentRunInput {
   readonly agent: string;
   readonly task: string;
   readonly settings?: RunSettings;
+  /** Written only by a run that calls an agent as a tool. */
+  readonly parent?: ParentRun;
   /** Written only by continue-as-new. */
   readonly carried?: CarriedRun;
+}
+
+export interface ParentRun {
+  /** Its workflow id. */
+  readonly runId: string;
+  readonly callId: string;
+  /** Of this run: 1 for the child of a run that no agent has called. */
+  readonly depth: number;
 }
 
 /** What a run may have otherwise than its agent's definition says. */

@@ -65,8 +65,13 @@ export interface ToolSpec {
   /** `ask`: a function decides, in an activity. */
   readonly approval: 'never' | 'always' | 'ask';
   readonly timeoutMs: number;
-  /** `question`: a person answers. `note`: it is kept for the next lap. No activity runs for either. */
-  readonly execution: 'activity' | 'local' | 'question' | 'note';
+  /**
+   * `question`: a person answers. `note`: it is kept for the next lap. `agent`: a child run. `handoff`: another agent goes
+   * on. No activity runs for these.
+   */
+  readonly execution: 'activity' | 'local' | 'question' | 'note' | 'agent' | 'handoff';
+  /** For `agent` and `handoff`. */
+  readonly agent?: AgentToolSpec;
   readonly attempts: number;
   readonly reconciles?: true;
   /** How long a decision or an answer is waited for; absent: without end. */
@@ -75,6 +80,14 @@ export interface ToolSpec {
   readonly defaultAnswer?: string;
   /** Its result is the run's output, and ends the run. */
   readonly ends?: true;
+}
+
+export interface AgentToolSpec {
+  readonly name: string;
+  /** The agent's own, and the tool's before them. */
+  readonly limits?: Limits;
+  /** Levels of children below a run that no agent has called. */
+  readonly maxDepth?: number;
 }
 
 export interface LapsSpec {

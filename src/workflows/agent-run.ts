@@ -20,6 +20,7 @@ import { endLap } from './laps.js';
 import { listen } from './listen.js';
 import { showInSearch } from './presentation.js';
 import { drainSteering, takeFollowUp } from './queues.js';
+import { reportLast, reportToParent } from './report-to-parent.js';
 import { Run } from './run.js';
 import { closeCalls, runTools } from './run-tools.js';
 import { safePoint } from './safe-point.js';
@@ -56,14 +57,17 @@ export async function runAgent(input: Omit<AgentRunInput, 'carried'>): Promise<A
 async function live(run: Run): Promise<AgentResult> {
   listen(run);
   const stopWatching = watchDeadline(run);
+  const stopReporting = reportToParent(run);
   const ending = await runToEnd(run);
   stopWatching();
+  stopReporting();
   run.ending = ending;
   // Updates under way get their answer before the run is closed.
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
   run.enter('ended');
   showInSearch(run);
   run.result = resultOf(run, ending);
+  await reportLast(run);
   return run.result;
 }
 

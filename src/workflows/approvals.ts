@@ -8,7 +8,7 @@ import { toolActivity, type ToolInput, type ToolOutput } from '../agents/wire.js
 import type { JsonObject } from '../conversation/json.js';
 import { readFailure } from './activity-failures.js';
 import { approvedByRule, closePending, type Decision, type PendingCall } from './decisions.js';
-import { showInSearch } from './presentation.js';
+import { showWaiting } from './presentation.js';
 import type { Run } from './run.js';
 import type { RunnableCall } from './tool-plan.js';
 
@@ -65,24 +65,20 @@ async function waitFor(
     callId: call.id,
     tool: tool.name,
     args,
+    since: Date.now(),
     ...(timeout !== undefined && { expiresAt: Date.now() + timeout }),
     decision: null,
   };
   state.pending.push(pending);
-  show(run, state.pending.length === 1);
+  showWaiting(run, state.pending.length === 1);
   const over = (): boolean => pending.decision !== null || state.forceFinish !== null;
   try {
     await (timeout === undefined ? condition(over) : condition(over, timeout));
   } finally {
     closePending(state, call.id);
-    show(run, state.pending.length === 0);
+    showWaiting(run, state.pending.length === 0);
   }
   return pending.decision;
-}
-
-function show(run: Run, changed: boolean): void {
-  run.showProgress();
-  if (changed) showInSearch(run);
 }
 
 type Gate = { readonly kind: 'ask' } | Verdict;

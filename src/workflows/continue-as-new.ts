@@ -36,6 +36,12 @@ export async function goOn(run: Run, spec: AgentSpec | undefined): Promise<void>
   await continueAsNew<(input: AgentRunInput) => Promise<unknown>>(inputOf(run, spec));
 }
 
-function inputOf({ input: { agent, task, settings }, state }: Run, spec: AgentSpec | undefined): AgentRunInput {
-  return { agent, task, ...(settings && { settings }), carried: { state, ...(spec && { spec }) } };
+function inputOf({ input: { agent, task, settings, parent }, state }: Run, spec: AgentSpec | undefined): AgentRunInput {
+  return {
+    agent,
+    task,
+    ...(settings && { settings }),
+    ...(parent && { parent }),
+    carried: { state, ...(spec && { spec }) },
+  };
 }

@@ -5,6 +5,7 @@ import { wellFormed } from '../conversation/cut-text.js';
 import { isJsonObject, type JsonObject } from '../conversation/json.js';
 import { isRefused, type Refused } from './arguments.js';
 import { MODES, type Mode } from '../agents/mode.js';
+import type { CallName } from './decision-target.js';
 
 const MAX_TEXT = 200_000;
 
@@ -15,23 +16,23 @@ export interface Remember {
   readonly forMs?: number;
 }
 
-export interface ApproveArgument {
-  readonly callId: string;
+export interface ApproveArgument extends CallName {
   readonly args?: JsonObject;
   readonly remember?: Remember;
 }
 
-/** `approve`: a call id, or `{ callId, args?, remember? }`. */
+/** `approve`: a call id, or `{ callId, run?, args?, remember? }`. */
 export function parseApprove(argument: unknown): ApproveArgument | Refused {
-  const fields = fieldsOf(argument, ['callId', 'args', 'remember', 'reason']);
+  const fields = fieldsOf(argument, ['callId', 'run', 'args', 'remember', 'reason']);
   if (isRefused(fields)) return fields;
-  const { callId, args, remember } = fields;
-  if (!isId(callId)) return NO_ID;
+  const { args, remember } = fields;
+  const name = nameOf(fields);
+  if (isRefused(name)) return name;
   if (args !== undefined && !isJsonObject(args))
     return { refused: 'args must be an object: the arguments to run with.' };
   const parsed = remember === undefined ? undefined : parseRemember(remember);
   if (isRefused(parsed)) return parsed;
-  return { callId, ...(args && { args }), ...(parsed && { remember: parsed }) };
+  return { ...name, ...(args && { args }), ...(parsed && { remember: parsed }) };
 }
 
 function parseRemember(value: unknown): Remember | Refused {
@@ -61,26 +62,28 @@ function parseRemember(value: unknown): Remember | Refused {
   };
 }
 
-/** `deny`: a call id, or `{ callId, reason? }`. */
-export function parseDeny(argument: unknown): { readonly callId: string; readonly reason?: string } | Refused {
-  const fields = fieldsOf(argument, ['callId', 'reason']);
+/** `deny`: a call id, or `{ callId, run?, reason? }`. */
+export function parseDeny(argument: unknown): (CallName & { readonly reason?: string }) | Refused {
+  const fields = fieldsOf(argument, ['callId', 'run', 'reason']);
   if (isRefused(fields)) return fields;
-  const { callId, reason } = fields;
-  if (!isId(callId)) return NO_ID;
-  if (reason === undefined) return { callId };
+  const { reason } = fields;
+  const name = nameOf(fields);
+  if (isRefused(name)) return name;
+  if (reason === undefined) return name;
   return isText(reason)
-    ? { callId, reason: wellFormed(reason) }
+    ? { ...name, reason: wellFormed(reason) }
     : { refused: `reason must be a text of at most ${MAX_TEXT} characters.` };
 }
 
-/** `answer`: `{ callId, text }`. */
-export function parseAnswer(argument: unknown): { readonly callId: string; readonly text: string } | Refused {
-  const fields = fieldsOf(argument, ['callId', 'text']);
+/** `answer`: `{ callId, run?, text }`. */
+export function parseAnswer(argument: unknown): (CallName & { readonly text: string }) | Refused {
+  const fields = fieldsOf(argument, ['callId', 'run', 'text']);
   if (isRefused(fields)) return fields;
-  const { callId, text } = fields;
-  if (!isId(callId)) return NO_ID;
+  const { text } = fields;
+  const name = nameOf(fields);
+  if (isRefused(name)) return name;
   return isText(text)
-    ? { callId, text: wellFormed(text) }
+    ? { ...name, text: wellFormed(text) }
     : { refused: `text must be a text of at most ${MAX_TEXT} characters.` };
 }
 
@@ -103,6 +106,12 @@ function fieldsOf(argument: unknown, known: readonly string[]): Readonly<Record<
     if (value !== null) fields[field] = value;
   }
   return fields;
+}
+
+function nameOf({ callId, run }: Readonly<Record<string, unknown>>): CallName | Refused {
+  if (!isId(callId)) return NO_ID;
+  if (run === undefined) return { callId };
+  return isId(run) ? { callId, run } : { refused: 'run must be the workflow id of the run that waits.' };
 }
 
 function isId(value: unknown): value is string {

@@ -13,6 +13,8 @@ export interface PendingCall {
   readonly callId: string;
   readonly tool: string;
   readonly args: JsonObject;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
   /** Milliseconds since the epoch; absent where it waits without end. */
   readonly expiresAt?: number;
   decision: Decision | null;
@@ -40,7 +42,11 @@ const MAX_CLOSED = 500;
 export type Verb = 'approve' | 'deny' | 'answer';
 
 /** The call that a decision is for, or a sentence on why it can have none. */
-export function findPending(state: RunState, callId: string, verb: Verb): PendingCall | Refused {
+export function findPending(
+  state: Pick<RunState, 'pending' | 'closedCalls'>,
+  callId: string,
+  verb: Verb,
+): PendingCall | Refused {
   const pending = state.pending.find((one) => one.callId === callId);
   const id = cut(callId, 100);
   if (pending === undefined || pending.decision !== null) {
@@ -48,11 +54,14 @@ export function findPending(state: RunState, callId: string, verb: Verb): Pendin
       ? { refused: `The call ${id} is decided or closed already.` }
       : { refused: `No call ${id} waits in this run.` };
   }
-  const wanted = verb === 'answer' ? 'question' : 'approval';
-  if (pending.kind === wanted) return pending;
-  return {
-    refused: `The call ${id} waits for ${pending.kind === 'question' ? 'an answer' : 'an approval'}; use ${pending.kind === 'question' ? '"answer"' : '"approve" or "deny"'}.`,
-  };
+  return misfit(pending, verb) ?? pending;
+}
+
+/** A question cannot be approved, nor an approval answered. */
+export function misfit({ callId, kind }: Pick<PendingCall, 'callId' | 'kind'>, verb: Verb): Refused | undefined {
+  if (kind === (verb === 'answer' ? 'question' : 'approval')) return undefined;
+  const [wait, use] = kind === 'question' ? ['an answer', '"answer"'] : ['an approval', '"approve" or "deny"'];
+  return { refused: `The call ${cut(callId, 100)} waits for ${wait}; use ${use}.` };
 }
 
 /** Takes a call off the list: it is decided, or nobody's decision is wanted any more. */

@@ -1,36 +1,48 @@
 /** The messages by which people decide: approve, deny, answer, setMode. */
+import { getExternalWorkflowHandle, isCancellation } from '@temporalio/workflow';
 import * as api from './messages.js';
 import { askGate } from './approvals.js';
 import { isRefused, type Refused } from './arguments.js';
 import { onBoth } from './both-doors.js';
+import { keyOf, reporterOf, type CallBelow } from './children.js';
 import { parseAnswer, parseApprove, parseDeny, parseMode, type ApproveArgument } from './decision-arguments.js';
-import { findPending, type PendingCall } from './decisions.js';
+import { findTarget, type CallName } from './decision-target.js';
+import type { PendingCall, Verb } from './decisions.js';
+import { showWaiting } from './presentation.js';
 import type { Run } from './run.js';
+import { isWaiting } from './waiting-calls.js';
 
 export function listenForDecisions(run: Run): void {
+  const check = (verb: Verb) => (name: CallName) => {
+    const target = findTarget(run, name, verb);
+    return isRefused(target) ? target : undefined;
+  };
   onBoth(run, api.approveSignal, api.approveUpdate, {
     parse: parseApprove,
-    check: ({ callId }) => refusalOf(findPending(run.state, callId, 'approve')),
+    check: check('approve'),
     handle: (argument) => approve(run, argument),
   });
   onBoth(run, api.denySignal, api.denyUpdate, {
     parse: parseDeny,
-    check: ({ callId }) => refusalOf(findPending(run.state, callId, 'deny')),
-    handle: ({ callId, reason }) => {
-      const pending = findPending(run.state, callId, 'deny');
-      if (isRefused(pending)) return pending;
-      pending.decision = { kind: 'denied', ...(reason !== undefined && { reason }) };
-      return { callId, state: 'denied' as const };
+    check: check('deny'),
+    handle: ({ reason, ...name }) => {
+      const target = findTarget(run, name, 'deny');
+      if (isRefused(target)) return target;
+      const why = reason === undefined ? {} : { reason };
+      if ('below' in target) return passOn(run, target.below, api.denySignal, { callId: name.callId, ...why });
+      target.own.decision = { kind: 'denied', ...why };
+      return { callId: name.callId, state: 'denied' as const };
     },
   });
   onBoth(run, api.answerSignal, api.answerUpdate, {
     parse: parseAnswer,
-    check: ({ callId }) => refusalOf(findPending(run.state, callId, 'answer')),
-    handle: ({ callId, text }) => {
-      const pending = findPending(run.state, callId, 'answer');
-      if (isRefused(pending)) return pending;
-      pending.decision = { kind: 'answered', text };
-      return { callId, state: 'answered' as const };
+    check: check('answer'),
+    handle: ({ text, ...name }) => {
+      const target = findTarget(run, name, 'answer');
+      if (isRefused(target)) return target;
+      if ('below' in target) return passOn(run, target.below, api.answerSignal, { callId: name.callId, text });
+      target.own.decision = { kind: 'answered', text };
+      return { callId: name.callId, state: 'answered' as const };
     },
   });
   onBoth(run, api.setModeSignal, api.setModeUpdate, {
@@ -43,15 +55,25 @@ export function listenForDecisions(run: Run): void {
 }
 
 /** Approves a call. Changed arguments are checked by the tool first; the call stays open where they do not fit. */
-async function approve(run: Run, { callId, args, remember }: ApproveArgument): Promise<api.DecidedAnswer | Refused> {
-  let pending = findPending(run.state, callId, 'approve');
-  if (!isRefused(pending) && args !== undefined) {
-    const problem = await problemWith(run, pending, args);
+async function approve(run: Run, { args, remember, ...name }: ApproveArgument): Promise<api.DecidedAnswer | Refused> {
+  const { callId } = name;
+  let target = findTarget(run, name, 'approve');
+  if (!isRefused(target) && 'own' in target && args !== undefined) {
+    const problem = await problemWith(run, target.own, args);
     if (problem !== undefined) return { refused: problem };
     // Somebody else may have decided while the arguments were checked.
-    pending = findPending(run.state, callId, 'approve');
+    target = findTarget(run, name, 'approve');
   }
-  if (isRefused(pending)) return pending;
+  if (isRefused(target)) return target;
+  if ('below' in target) {
+    const { forMs, ...rule } = remember ?? {};
+    return passOn(run, target.below, api.approveSignal, {
+      callId,
+      ...(args && { args }),
+      ...(remember && { remember: { ...rule, ...(forMs !== undefined && { for: forMs }) } }),
+    });
+  }
+  const pending = target.own;
   pending.decision = { kind: 'approved', ...(args && { args }) };
   if (remember !== undefined) {
     const { tool = pending.tool, args: pattern, uses, forMs } = remember;
@@ -84,6 +106,28 @@ async function problemWith(
   return gate.kind === 'result' ? gate.text : undefined;
 }
 
-function refusalOf(found: PendingCall | Refused): Refused | undefined {
-  return isRefused(found) ? found : undefined;
+type DecisionSignal = typeof api.approveSignal | typeof api.denySignal | typeof api.answerSignal;
+
+/**
+ * Tells the run that waits. Until it reports, nobody else can decide the call here; but with changed arguments, which it
+ * may find wrong, the call stays open.
+ */
+async function passOn(
+  run: Run,
+  call: CallBelow,
+  signal: DecisionSignal,
+  message: object,
+): Promise<api.DecidedAnswer | Refused> {
+  const child = 'args' in message ? undefined : reporterOf(run.children, call);
+  const waited = isWaiting(run);
+  child?.decided.add(keyOf(call));
+  showWaiting(run, waited !== isWaiting(run));
+  try {
+    await getExternalWorkflowHandle(call.run).signal<[unknown]>(signal.name, message);
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    child?.decided.delete(keyOf(call));
+    return { refused: `The run ${call.run}, in which the call waits, could not be told; it may have ended.` };
+  }
+  return { callId: call.callId, state: 'passed_on', run: call.run };
 }

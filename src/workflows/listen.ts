@@ -11,11 +11,14 @@ import { pageOf } from '../conversation/paging.js';
 import * as api from './messages.js';
 import { isRefused, parseForceFinish, parseNothing, parsePage, parseText, type Refused } from './arguments.js';
 import { accepted, onBoth } from './both-doors.js';
+import { takeReport } from './children.js';
 import { changeLimits, pause, resume, standing } from './control.js';
 import { listenForDecisions } from './listen-decisions.js';
+import { showWaiting } from './presentation.js';
 import { enqueue } from './queues.js';
 import type { Run } from './run.js';
 import { viewOf } from './view.js';
+import { isWaiting } from './waiting-calls.js';
 
 export function listen(run: Run): void {
   for (const [queue, signal, update] of [
@@ -44,6 +47,11 @@ export function listen(run: Run): void {
   onBoth(run, api.pauseSignal, api.pauseUpdate, { parse: parseNothing, handle: () => pause(run) });
   onBoth(run, api.resumeSignal, api.resumeUpdate, { parse: parseNothing, handle: () => resume(run) });
   listenForDecisions(run);
+  setHandler(api.childReportSignal, (report) => {
+    run.messagesReceived += 1;
+    const waited = isWaiting(run);
+    if (takeReport(run.children, report)) showWaiting(run, waited !== isWaiting(run));
+  });
   setHandler(api.stateQuery, () => viewOf(run));
   setHandler(api.messagesQuery, (argument) => messagesPage(run, argument));
 }

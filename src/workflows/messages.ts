@@ -8,6 +8,7 @@ import type { AgentSpec } from '../agents/spec.js';
 import type { LimitOptions } from '../agents/limits.js';
 import type { JsonObject } from '../conversation/json.js';
 import type { Head, Message, Usage } from '../conversation/message.js';
+import type { ChildReport } from './children.js';
 import type { Phase, Transition } from './run-state.js';
 
 /** `steer`, `followUp`: a text, or with an id: the same id twice counts once. */
@@ -17,9 +18,18 @@ export interface ForceFinishArgument {
   readonly output?: string;
 }
 
-/** A call id, or with changed arguments, or with a rule that approves later calls too. */
+/**
+ * A call id, or with changed arguments, or with a rule that approves later calls too. `run`, here and below: the run that
+ * waits, where several wait under one id (a run and the agents that it has called).
+ */
 export type ApproveMessage =
-  string | { readonly callId: string; readonly args?: JsonObject; readonly remember?: 'tool' | RememberMessage };
+  | string
+  | {
+      readonly callId: string;
+      readonly run?: string;
+      readonly args?: JsonObject;
+      readonly remember?: 'tool' | RememberMessage;
+    };
 export interface RememberMessage {
   /** Default: the tool of the approved call. */
   readonly tool?: string;
@@ -30,14 +40,17 @@ export interface RememberMessage {
   /** A duration; default: as long as the run lives. */
   readonly for?: string | number;
 }
-export type DenyMessage = string | { readonly callId: string; readonly reason?: string };
+export type DenyMessage = string | { readonly callId: string; readonly run?: string; readonly reason?: string };
 export interface AnswerMessage {
   readonly callId: string;
+  readonly run?: string;
   readonly text: string;
 }
+/** `passed_on`: the call waits in `run`, a run below this one, which has been told. */
 export interface DecidedAnswer {
   readonly callId: string;
-  readonly state: 'approved' | 'denied' | 'answered';
+  readonly state: 'approved' | 'denied' | 'answered' | 'passed_on';
+  readonly run?: string;
 }
 
 /** Its place in the queue (from 1; 0: this id was taken before), and the turn that it will enter. */
@@ -66,6 +79,9 @@ export const denySignal = defineSignal<[DenyMessage]>('deny');
 export const answerSignal = defineSignal<[AnswerMessage]>('answer');
 export const setModeSignal = defineSignal<[Mode]>('setMode');
 
+/** From a child run to the run that called it. */
+export const childReportSignal = defineSignal<[ChildReport]>('childReport');
+
 export const steerUpdate = defineUpdate<QueuedAnswer, [TextArgument]>('steer');
 export const followUpUpdate = defineUpdate<QueuedAnswer, [TextArgument]>('followUp');
 export const forceFinishUpdate = defineUpdate<StandingAnswer, [ForceFinishArgument?]>('forceFinish');
@@ -90,7 +106,7 @@ export interface RunView {
   readonly turn: number;
   readonly model: string | null;
   readonly limits: LimitsAnswer;
-  /** Tool calls that wait for a person's decision, and questions that wait for an answer. */
+  /** Tool calls that wait for a person's decision, and questions that wait for an answer; here and in runs below. */
   readonly pending: readonly PendingView[];
   readonly pendingCount: number;
   readonly mode: Mode;
@@ -110,6 +126,10 @@ export interface PendingView {
   readonly tool: string;
   /** JSON, cut. */
   readonly args: string;
+  /** The run that waits, where it is not this one but one below it. */
+  readonly run?: string;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
   /** Milliseconds since the epoch, where it waits for a time only. */
   readonly expiresAt?: number;
 }

@@ -5,6 +5,7 @@ import { cut } from '../conversation/cut-text.js';
 import type { JsonObject } from '../conversation/json.js';
 import type { Run } from './run.js';
 import { limitsLeft, tokensOf } from './limits.js';
+import { isWaiting, waitingCalls } from './waiting-calls.js';
 
 const AGENT = defineSearchAttributeKey('EverlapAgent', SearchAttributeType.KEYWORD);
 const STATUS = defineSearchAttributeKey('EverlapStatus', SearchAttributeType.KEYWORD);
@@ -39,9 +40,9 @@ export function describeProgress(run: Run): string {
   if (state.steering.length + state.followUps.length > 0) {
     lines.push(`Waiting: ${state.steering.length} steering, ${state.followUps.length} follow-ups`);
   }
-  for (const { kind, callId, tool, args } of state.pending.slice(0, 20)) {
+  for (const { kind, callId, tool, args, run: below } of waitingCalls(run).calls.slice(0, 20)) {
     lines.push(
-      `Waits for ${kind === 'question' ? 'an answer to' : 'approval of'} ${toolSummary(tool, args)} (call ${line(callId, 100)})`,
+      `Waits for ${kind === 'question' ? 'an answer to' : 'approval of'} ${line(`${tool} ${args}`, 100)} (call ${line(callId, 100)}${below === undefined ? '' : ` of the run ${line(below, 200)}`})`,
     );
   }
   if (state.lastError !== null) lines.push(`Last error: ${line(state.lastError, 300)}`);
@@ -52,7 +53,13 @@ export function describeProgress(run: Run): string {
 export function statusOf(run: Run): string {
   if (run.ending !== null) return run.ending.status;
   if (run.phase === 'paused') return 'paused';
-  return run.state.pending.length > 0 ? 'waiting' : 'running';
+  return isWaiting(run) ? 'waiting' : 'running';
+}
+
+/** After a change of what waits for a person. `turned`: now something does that did not, or the other way round. */
+export function showWaiting(run: Run, turned: boolean): void {
+  run.showProgress();
+  if (turned) showInSearch(run);
 }
 
 /** At most `max` characters, in one line. */

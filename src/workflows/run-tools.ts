@@ -7,6 +7,7 @@ import { headAndTail } from '../conversation/cut-text.js';
 import type { ToolCall, ToolMessage } from '../conversation/message.js';
 import { decide, mayWait } from './approvals.js';
 import type { TurnAnswer } from './ask-model.js';
+import { childrenEnded, runChild } from './run-child.js';
 import { failed, inputOf, runCall, type Outcome } from './run-call.js';
 import { DeadlinePassed, type Run } from './run.js';
 import type { RunState } from './run-state.js';
@@ -25,6 +26,7 @@ export async function runTools(run: Run, answer: TurnAnswer): Promise<readonly T
   const plan = planCalls(run.spec.tools, calls, answer.cut, run.mode);
   const waiting = plan.filter(isRunnable).filter(({ tool }) => mayWait(tool));
   const free = plan.filter((planned) => !waiting.some(({ index }) => index === planned.index));
+  run.agentCallsToCome = plan.filter(isRunnable).filter(({ tool }) => tool.execution === 'agent').length;
   run.enter('tools');
   try {
     await run.within(async () => {
@@ -48,6 +50,7 @@ export async function runTools(run: Run, answer: TurnAnswer): Promise<readonly T
   } catch (error) {
     if (!(error instanceof DeadlinePassed)) throw error;
   } finally {
+    await childrenEnded(run);
     closeCalls(run, calls, outcomes);
   }
   return run.state.conversation.messages.slice(-calls.length).filter((message) => message.role === 'tool');
@@ -103,7 +106,9 @@ async function counted(run: Run, planned: RunnableCall): Promise<Outcome> {
   }
   state.toolCalls += 1;
   if (planned.tool.execution === 'note') return keepNote(state, planned);
-  return runCall(run, planned.tool, inputOf(run, planned, planned.args));
+  const input = inputOf(run, planned, planned.args);
+  if (planned.tool.execution === 'agent') return runChild(run, planned, input.call);
+  return runCall(run, planned.tool, input);
 }
 
 function keepNote(state: RunState, { args }: RunnableCall): Outcome {

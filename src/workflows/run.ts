@@ -10,6 +10,7 @@ import type { Mode } from '../agents/mode.js';
 import type { AgentSpec } from '../agents/spec.js';
 import { cutText } from '../conversation/cut-text.js';
 import type { Message } from '../conversation/message.js';
+import type { OpenChild } from './children.js';
 import { describeProgress } from './presentation.js';
 import { deadlineOf, isPastDeadline } from './limits.js';
 import { newRunState, type Phase, type RunState } from './run-state.js';
@@ -27,6 +28,10 @@ export class Run {
   result: AgentResult | null = null;
   /** Signals and updates seen by this execution, for continue-as-new. */
   messagesReceived = 0;
+  /** Child runs that are open, by id: agents that were called as tools. None is, between turns. */
+  readonly children = new Map<string, OpenChild>();
+  /** Calls of agents in the answer at hand that have not begun: they share what is left of the budget. */
+  agentCallsToCome = 0;
   private pinned: AgentSpec | null;
   private work: CancellationScope | null = null;
 

@@ -1,0 +1,61 @@
+/**
+ * What a child run tells the run that called it, by signal: which of its calls wait for a person, whenever that changes
+ * (what changes while a signal is on its way goes with the next one), and what it had, where it ends without an answer.
+ */
+import { CancellationScope, condition, getExternalWorkflowHandle, isCancellation } from '@temporalio/workflow';
+import { cutText, headAndTail } from '../conversation/cut-text.js';
+import type { ChildReport, LastReport } from './children.js';
+import { childReportSignal } from './messages.js';
+import type { Run } from './run.js';
+import { waitingCalls } from './waiting-calls.js';
+
+const MAX_LAST_TEXT = 10_000;
+
+/** Starts reporting; returns how to stop. A run without a parent has nobody to tell. */
+export function reportToParent(run: Run): () => void {
+  if (run.input.parent === undefined) return () => undefined;
+  const scope = new CancellationScope();
+  scope
+    .run(() => watch(run))
+    .catch((error: unknown) => {
+      if (!isCancellation(error)) throw error;
+    });
+  return () => scope.cancel();
+}
+
+async function watch(run: Run): Promise<never> {
+  const waiting = (): string => JSON.stringify(waitingCalls(run));
+  for (let told = waiting(); ;) {
+    await condition(() => waiting() !== told);
+    told = waiting();
+    await tell(run);
+  }
+}
+
+/** The last report: a cancelled workflow returns no result, and other ends without an answer no words. */
+export async function reportLast(run: Run): Promise<void> {
+  if (run.input.parent === undefined || run.result === null || run.result.status === 'completed') return;
+  const { usage, costUsd } = run.result;
+  const { lastText } = run.state;
+  const text = lastText === null ? null : headAndTail(lastText, MAX_LAST_TEXT);
+  await CancellationScope.nonCancellable(() => tell(run, { usage, costUsd, text }));
+}
+
+async function tell(run: Run, last?: LastReport): Promise<void> {
+  const { parent } = run.input;
+  if (parent === undefined) return;
+  const { calls, count } = waitingCalls(run);
+  const report: ChildReport = {
+    runId: run.id,
+    pending: calls.map((call) => ({ ...call, run: call.run ?? run.id })),
+    pendingCount: count,
+    ...(last && { last }),
+  };
+  try {
+    await getExternalWorkflowHandle(parent.runId).signal(childReportSignal, report);
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    run.note(`The run ${parent.runId}, which called this one, could not be told what waits here: ${cutText(why, 500)}`);
+  }
+}

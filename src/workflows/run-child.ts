@@ -1,0 +1,176 @@
+/**
+ * One call of an agent as a child workflow: how it is started, what it may spend, and what its end means. Never the end of
+ * the calling run. Cancel and the deadline come to it through the scope in which it runs, force-finish by signal.
+ */
+import { ApplicationFailure, ChildWorkflowFailure, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import {
+  CancellationScope,
+  ChildWorkflowCancellationType,
+  condition,
+  isCancellation,
+  ParentClosePolicy,
+  sleep,
+  startChild,
+  type ChildWorkflowHandle,
+} from '@temporalio/workflow';
+import type { ToolCallInfo } from '../agents/define-tool.js';
+import { limitOptions } from '../agents/limits.js';
+import type { AgentResult } from '../agents/result.js';
+import type { AgentRunInput } from '../agents/run-input.js';
+import type { AgentToolSpec } from '../agents/spec.js';
+import { WORKFLOW_TYPE } from '../agents/wire.js';
+import { carve, withChild, type Budget, type Spent } from './child-budget.js';
+import { outcomeOfChild } from './child-result.js';
+import { newChild, type OpenChild } from './children.js';
+import { forceFinishSignal } from './messages.js';
+import { showWaiting, toolSummary } from './presentation.js';
+import { failed, type Outcome } from './run-call.js';
+import type { Run } from './run.js';
+import type { RunnableCall } from './tool-plan.js';
+
+type AgentWorkflow = (input: AgentRunInput) => Promise<AgentResult>;
+
+/** A run of the same id is open still: that of the execution before a reset, which is about to be cancelled. */
+const MAX_OFFERS = 5;
+const OFFER_WAIT_MS = 2000;
+/** For children to end, once the calling run has to: until then their usage can still be counted. */
+const END_WAIT_MS = 60_000;
+
+/** Rejects only with a cancellation. */
+export async function runChild(
+  run: Run,
+  { tool, args }: RunnableCall,
+  { callId, idempotencyKey }: ToolCallInfo,
+): Promise<Outcome> {
+  const calls = run.agentCallsToCome;
+  run.agentCallsToCome -= 1;
+  const { agent } = tool;
+  const { task } = args;
+  if (typeof task !== 'string' || task.trim() === '') return failed('Error: give the task as a text, in "task".');
+  if (agent === undefined) return failed(`Error: ${tool.name} names no agent.`);
+  const depth = (run.input.parent?.depth ?? 0) + 1;
+  if (depth > (agent.maxDepth ?? Infinity)) {
+    return failed(`Not run: agents may call agents ${agent.maxDepth} levels deep, and you are there. Do it yourself.`);
+  }
+  const reserved = [...run.children.values()].map((child) => child.reserved);
+  const budget = carve(run.state, reserved, calls, agent.limits ?? {});
+  if ('status' in budget) return failed(`Not run: nothing of this run's budget is left for it (${budget.reason}).`);
+  const child = newChild(idempotencyKey, budget);
+  run.children.set(child.runId, child);
+  try {
+    const input = inputOf(run, agent, task, budget, { runId: run.id, callId, depth });
+    return await ended(run, agent, child, () => start(input, child.runId, toolSummary(tool.name, args)));
+  } finally {
+    close(run, child);
+  }
+}
+
+function inputOf(
+  run: Run,
+  agent: AgentToolSpec,
+  task: string,
+  budget: Budget,
+  parent: NonNullable<AgentRunInput['parent']>,
+): AgentRunInput {
+  const limits = limitOptions({ ...agent.limits, ...budget });
+  return {
+    agent: agent.name,
+    task,
+    settings: { limits, ...(run.mode === 'plan' && { mode: 'plan' }) },
+    parent,
+  };
+}
+
+async function start(
+  input: AgentRunInput,
+  workflowId: string,
+  staticSummary: string,
+): Promise<ChildWorkflowHandle<AgentWorkflow>> {
+  for (let offers = 1; ; offers += 1) {
+    try {
+      return await startChild<AgentWorkflow>(WORKFLOW_TYPE, {
+        workflowId,
+        args: [input],
+        staticSummary,
+        parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
+        cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+      });
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError) || offers >= MAX_OFFERS) throw error;
+      await sleep(OFFER_WAIT_MS);
+    }
+  }
+}
+
+/** What became of the child, its usage counted. */
+async function ended(
+  run: Run,
+  { name }: AgentToolSpec,
+  child: OpenChild,
+  started: () => Promise<ChildWorkflowHandle<AgentWorkflow>>,
+): Promise<Outcome> {
+  const { maxChars } = run.spec.toolResult;
+  try {
+    const handle = await started();
+    const stop = passOnForceFinish(run, handle);
+    const result = await handle.result().finally(stop);
+    settle(run, child, result);
+    return outcomeOfChild(name, { result, lastText: child.last?.text ?? null }, maxChars);
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) {
+      return failed(`Error: the agent ${name} was not started: a run of the id ${child.runId} is open.`);
+    }
+    if (!(error instanceof ChildWorkflowFailure)) throw error;
+    const result = resultIn(error);
+    settle(run, child, result ?? child.last);
+    if (isCancellation(error) && CancellationScope.current().consideredCancelled) throw error;
+    const cancelled = { status: 'cancelled', reason: 'cancelled', output: null } as const;
+    const how = result ?? (isCancellation(error) ? cancelled : null);
+    return outcomeOfChild(name, { result: how, lastText: child.last?.text ?? null }, maxChars);
+  }
+}
+
+/** A failed run's failure carries its result. */
+function resultIn({ cause }: ChildWorkflowFailure): AgentResult | null {
+  const detail = cause instanceof ApplicationFailure ? cause.details?.[0] : undefined;
+  return isResult(detail) ? detail : null;
+}
+
+function isResult(value: unknown): value is AgentResult {
+  return typeof value === 'object' && value !== null && 'status' in value && 'usage' in value && 'costUsd' in value;
+}
+
+/** Tells the child of a force-finish of this run. Returns how to stop watching for one. */
+function passOnForceFinish(run: Run, handle: ChildWorkflowHandle<AgentWorkflow>): () => void {
+  const scope = new CancellationScope();
+  scope
+    .run(async () => {
+      await condition(() => run.state.forceFinish !== null);
+      await handle.signal(forceFinishSignal, { reason: 'The run that called it was told to finish.' });
+    })
+    .catch((error: unknown) => {
+      // The child has ended by itself meanwhile: its result is on its way.
+      if (!isCancellation(error)) run.note(`A child could not be told to finish: ${String(error)}`);
+    });
+  return () => scope.cancel();
+}
+
+function settle(run: Run, child: OpenChild, spent: Spent | null): void {
+  if (!run.children.has(child.runId)) return;
+  Object.assign(run.state, withChild(run.state, spent, child.reserved));
+}
+
+function close(run: Run, child: OpenChild): void {
+  run.children.delete(child.runId);
+  showWaiting(run, child.pendingCount > 0);
+}
+
+/** Whatever ended the turn: waits for children that have to end too. One that does not is left to its cancellation. */
+export async function childrenEnded(run: Run): Promise<void> {
+  if (run.children.size === 0) return;
+  await CancellationScope.nonCancellable(() => condition(() => run.children.size === 0, END_WAIT_MS));
+  for (const child of run.children.values()) {
+    settle(run, child, child.last);
+    run.children.delete(child.runId);
+  }
+}
