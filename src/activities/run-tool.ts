@@ -3,14 +3,15 @@
  * readable text of whatever comes back. A tool that ran is never run again because its result was awkward.
  */
 import { Context } from '@temporalio/activity';
-import { ApplicationFailure, TemporalFailure } from '@temporalio/common';
+import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
 import type { ToolContext, ToolDefinition } from '../agents/define-tool.js';
 import { ToolError } from '../agents/tool-error.js';
 import { TOOL_FAILURE, toolActivity, type ToolInput, type ToolOutput } from '../agents/wire.js';
-import { cutText } from '../conversation/cut-text.js';
+import { cutText, headAndTail } from '../conversation/cut-text.js';
 import { errorText } from './error-text.js';
-import { startHeartbeat } from './heartbeat.js';
+import { startHeartbeat, type Heartbeat } from './heartbeat.js';
+import { afterMs } from './long-timer.js';
 import { ABANDONED, settleWithin } from './settle-within.js';
 import { toText } from './to-text.js';
 import { checkArguments } from './tool-arguments.js';
@@ -19,6 +20,8 @@ import { openWorkspaceOf } from './workspaces.js';
 /** For a tool to end by itself after its signal has aborted, before it is left behind. */
 const ABORT_GRACE_MS = 1000;
 const INTERRUPTED_RETRY_DELAY_MS = 100;
+/** Characters of a result that is too long for the model and has nowhere to go. */
+const UNSTORED_CHARS = 20_000;
 
 export interface ToolDependencies {
   readonly workspaces: string;
@@ -40,32 +43,66 @@ const INPUT = z.object({
 });
 
 export async function runTool(tool: ToolDefinition, dependencies: ToolDependencies, raw: unknown): Promise<ToolOutput> {
-  const { cancellationSignal, info } = Context.current();
+  const { cancellationSignal } = Context.current();
   const heartbeat = startHeartbeat();
   const timeUp = new AbortController();
-  const timer = setTimeout(() => timeUp.abort(new Error(`${tool.name}: its time is up.`)), tool.timeoutMs);
+  const stopTimer = afterMs(tool.timeoutMs, () => timeUp.abort(new Error(`${tool.name}: its time is up.`)));
+  const signal = AbortSignal.any([cancellationSignal, timeUp.signal]);
+  let started = false;
   try {
     const input = parseInput(tool, raw);
-    const args = await checkArguments(tool, input.args);
-    if ('text' in args) return args;
-    if (input.gate) return { ask: await needsApproval(tool, args.value) };
-    const signal = AbortSignal.any([cancellationSignal, timeUp.signal]);
-    const context: ToolContext = {
-      signal,
-      idempotencyKey: input.call.idempotencyKey,
-      heartbeat: (note) => heartbeat.progress(note === undefined ? undefined : cutText(String(note), 2000)),
-      call: input.call,
-      attempt: info.attempt,
-      workspace: await openWorkspaceOf(dependencies.workspaces, input.call.runId),
-    };
-    const result = await settleWithin(() => invoke(tool, input, args.value, context), signal, ABORT_GRACE_MS);
-    if (result === ABANDONED) throw abandoned(tool);
-    return result === NOT_DONE ? { done: false } : { text: await dependencies.bound(toText(result), input) };
-  } catch (error) {
-    throw toFailure(error);
+    const onStart = (): void => void (started = true);
+    const work = (): Promise<Done> => run(tool, dependencies, input, { signal, heartbeat, onStart });
+    const done = await settleWithin(work, signal, ABORT_GRACE_MS).catch((error: unknown) => {
+      throw failureOf(error);
+    });
+    if (done === ABANDONED) throw abandoned(tool, started);
+    return 'result' in done ? { text: await boundedText(dependencies, done.result, input) } : done;
   } finally {
-    clearTimeout(timer);
+    stopTimer();
     heartbeat.stop();
+  }
+}
+
+/** What the tool returned, or an output that says why it was not run. */
+type Done = { readonly result: unknown } | ToolOutput;
+
+interface Running {
+  readonly signal: AbortSignal;
+  readonly heartbeat: Heartbeat;
+  /** The checks are done: from here on there may be effects. */
+  readonly onStart: () => void;
+}
+
+/** All that is the user's own code: checks of the arguments, the question of approval, the tool itself. */
+async function run(
+  tool: ToolDefinition,
+  { workspaces }: ToolDependencies,
+  input: ToolInput,
+  { signal, heartbeat, onStart }: Running,
+): Promise<Done> {
+  const args = await checkArguments(tool, input.args);
+  if ('text' in args) return args;
+  if (input.gate) return { ask: await needsApproval(tool, args.value) };
+  const context: ToolContext = {
+    signal,
+    idempotencyKey: input.call.idempotencyKey,
+    heartbeat: (note) => heartbeat.progress(note === undefined ? undefined : cutText(String(note), 2000)),
+    call: input.call,
+    attempt: Context.current().info.attempt,
+    workspace: await openWorkspaceOf(workspaces, input.call.runId),
+  };
+  onStart();
+  return invoke(tool, input, args.value, context);
+}
+
+/** A tool that ran is not run again because its result could not be stored. */
+async function boundedText({ bound }: ToolDependencies, result: unknown, input: ToolInput): Promise<string> {
+  const text = toText(result);
+  try {
+    return await bound(text, input);
+  } catch (error) {
+    return headAndTail(`${text}\n(The whole result could not be stored: ${errorText(error)})`, UNSTORED_CHARS);
   }
 }
 
@@ -73,14 +110,11 @@ async function needsApproval({ approval }: ToolDefinition, args: unknown): Promi
   return typeof approval === 'function' ? approval(args) : approval === 'always';
 }
 
-/** A reconciled call whose effect surely did not happen. */
-const NOT_DONE = Symbol('not done');
-
-async function invoke(tool: ToolDefinition, input: ToolInput, args: unknown, context: ToolContext): Promise<unknown> {
-  if (input.reconcile === undefined) return tool.execute(args, context);
+async function invoke(tool: ToolDefinition, input: ToolInput, args: unknown, context: ToolContext): Promise<Done> {
+  if (input.reconcile === undefined) return { result: await tool.execute(args, context) };
   if (tool.reconcile === undefined) throw new ToolError(`${tool.name} has no reconcile; its outcome stays unknown.`);
   const answer = await tool.reconcile(context.idempotencyKey, args, context);
-  return answer.done ? answer.result : NOT_DONE;
+  return answer.done ? { result: answer.result } : { done: false };
 }
 
 /** What the workflow sends is right by its types; this is for those who schedule a tool's activity themselves. */
@@ -92,7 +126,7 @@ function parseInput(tool: ToolDefinition, raw: unknown): ToolInput {
 }
 
 /** The tool did not end after its signal: its time was up, the worker shuts down, or the run was cancelled. */
-function abandoned(tool: ToolDefinition): unknown {
+function abandoned(tool: ToolDefinition, started: boolean): unknown {
   const { cancellationSignal, cancellationDetails } = Context.current();
   if (cancellationDetails?.workerShutdown === true) {
     return ApplicationFailure.create({
@@ -103,17 +137,30 @@ function abandoned(tool: ToolDefinition): unknown {
   }
   if (cancellationSignal.aborted) return cancellationSignal.reason;
   return ApplicationFailure.create({
-    type: TOOL_FAILURE.timeout,
+    // A check of the arguments that hangs leaves nothing unknown.
+    type: started ? TOOL_FAILURE.timeout : TOOL_FAILURE.error,
     message: `it took longer than ${tool.timeoutMs / 1000} seconds and was stopped`,
   });
 }
 
-/** Temporal's own failures pass; a tool's become a bounded text. */
-function toFailure(error: unknown): unknown {
-  if (error instanceof TemporalFailure) return error;
+/**
+ * What a tool threw, as a bounded text: failures of Temporal's too, which may hold anything, and would otherwise mean
+ * something to Temporal (a CancelledFailure out of a tool is not the run's end).
+ */
+function failureOf(error: unknown): ApplicationFailure {
+  const own = error instanceof ApplicationFailure ? error : undefined;
+  // A tool that lost whom it was asking says so itself: nobody knows the outcome then.
+  if (own?.type === TOOL_FAILURE.interrupted) {
+    return ApplicationFailure.create({ type: TOOL_FAILURE.interrupted, message: cutText(own.message, 2000) });
+  }
   return ApplicationFailure.create({
     type: TOOL_FAILURE.error,
     message: errorText(error),
-    nonRetryable: error instanceof ToolError,
+    nonRetryable: isToolError(error) || own?.nonRetryable === true,
   });
+}
+
+/** By its name: a config file may have loaded the package a second time. */
+function isToolError(error: unknown): boolean {
+  return error instanceof Error && error.name === 'ToolError';
 }

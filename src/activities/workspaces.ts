@@ -12,9 +12,12 @@ export async function openWorkspaceOf(root: string, runId: string): Promise<stri
   return folder;
 }
 
-/** A folder name for a workflow id, which may hold anything, `..` and `/` included. Different ids never share one. */
+/**
+ * A folder name for a workflow id, which may hold anything, `..` and `/` included. Different ids never share one, also
+ * where the file system takes `A` and `a` for the same.
+ */
 export function workspaceName(runId: string): string {
-  if (/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,99}$/.test(runId)) return runId;
-  const hash = createHash('sha256').update(runId).digest('hex').slice(0, 12);
+  if (/^[a-z0-9][a-z0-9_-]{0,99}$/.test(runId)) return runId;
+  const hash = createHash('sha256').update(runId).digest('hex').slice(0, 32);
   return `${runId.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 80)}.${hash}`;
 }

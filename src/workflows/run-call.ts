@@ -2,7 +2,7 @@
  * One tool call as an activity: how it is scheduled, and what its failure means. A call that ran is never run again
  * unless its tool's effects allow it; where nobody knows whether it ran, that is what the model is told.
  */
-import { isCancellation, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
+import { CancellationScope, isCancellation, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
 import type { ToolCallInfo } from '../agents/define-tool.js';
 import type { ToolSpec } from '../agents/spec.js';
 import { TOOL_FAILURE, toolActivity, type ToolInput, type ToolOutput } from '../agents/wire.js';
@@ -27,7 +27,8 @@ export interface Outcome {
 
 /** Runs a call; rejects only with a cancellation. */
 export async function runCall(run: Run, tool: ToolSpec, input: ToolInput): Promise<Outcome> {
-  for (let offers = 1; ; offers += 1) {
+  let undone = 0;
+  for (let offers = 1; ;) {
     const output = await attempt(run, tool, input);
     if ('text' in output) return output;
     if (output.kind === 'unregistered') {
@@ -35,12 +36,19 @@ export async function runCall(run: Run, tool: ToolSpec, input: ToolInput): Promi
       if (offers >= MAX_UNREGISTERED || tool.effects !== 'once') {
         return failed(`Error: the tool ${tool.name} is not there any more: no worker knows it. Go on without it.`);
       }
+      offers += 1;
       await sleep(UNREGISTERED_WAIT_MS);
     } else if (isKnown(tool, output)) {
       return failed(`Error: ${output.message}`);
     } else {
       const reconciled = await reconcile(run, tool, input, output);
       if (reconciled !== 'not_done') return reconciled;
+      undone += 1;
+      if (undone >= tool.attempts) {
+        return failed(
+          `Error: ${tool.name} was started ${undone} times without effect; the last time ${output.message}.`,
+        );
+      }
     }
   }
 }
@@ -66,7 +74,8 @@ function callInfo(run: Run, { call, index, tool }: RunnableCall, args: JsonObjec
 async function attempt(run: Run, tool: ToolSpec, input: ToolInput): Promise<Outcome | FailedActivity> {
   try {
     const output = await schedule(run, tool, input);
-    return 'text' in output ? output : { kind: 'threw', type: 'Error', message: 'it answered as reconcile does' };
+    if ('text' in output) return output;
+    return { kind: 'threw', type: 'Error', message: `${tool.name} answered with something that is no result` };
   } catch (error) {
     return failureOf(error);
   }
@@ -93,7 +102,7 @@ function schedule(run: Run, tool: ToolSpec, input: ToolInput): Promise<ToolOutpu
 /** Whether it is known what the call did. A tool that changes nothing, or the same twice, has no secret to keep. */
 function isKnown(tool: ToolSpec, failure: FailedActivity): boolean {
   if (tool.effects !== 'once') return true;
-  return failure.kind === 'threw' && failure.type !== TOOL_FAILURE.timeout && failure.type !== TOOL_FAILURE.interrupted;
+  return failure.kind === 'threw' && failure.type === TOOL_FAILURE.error;
 }
 
 /** Asks a `once` tool whose outcome is unknown; without a `reconcile` of its own the model has to find out. */
@@ -118,6 +127,9 @@ async function reconcile(
 }
 
 function failureOf(error: unknown): FailedActivity {
+  // Cancelled by somebody else than this run: a worker in another language, an operator.
+  const isForeign = isCancellation(error) && !CancellationScope.current().consideredCancelled;
+  if (isForeign) return { kind: 'threw', type: 'Cancelled', message: 'it was cancelled' };
   const failure = isCancellation(error) ? null : readFailure(error);
   if (failure === null) throw error;
   return failure;

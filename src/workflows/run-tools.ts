@@ -2,9 +2,11 @@
  * The tool calls of one answer. Whatever happens to a call, it ends as exactly one result in the conversation, in call
  * order, directly after the answer: also when the run is cancelled or its deadline comes in the middle.
  */
+import { CancellationScope } from '@temporalio/workflow';
 import { callsOf, toolResult } from '../conversation/conversation.js';
 import { headAndTail } from '../conversation/cut-text.js';
 import type { ToolCall, ToolMessage } from '../conversation/message.js';
+import { jsonBytes } from '../models/json-text.js';
 import { decide, mayWait } from './approvals.js';
 import type { TurnAnswer } from './ask-model.js';
 import { childrenEnded, runChild } from './run-child.js';
@@ -14,8 +16,8 @@ import type { RunState } from './run-state.js';
 import { safePoint } from './safe-point.js';
 import { groupCalls, planCalls, type PlannedCall, type RunnableCall } from './tool-plan.js';
 
-/** Characters of all results of one turn together: they travel in one payload with the next model call. */
-const MAX_TURN_CHARS = 400_000;
+/** Bytes, as JSON, of all results of one turn together: they travel in one payload with the next model call. */
+const MAX_TURN_BYTES = 800_000;
 
 const MAX_NOTE_CHARS = 10_000;
 
@@ -45,7 +47,7 @@ export async function runTools(run: Run, answer: TurnAnswer): Promise<readonly T
         })();
         await last;
       });
-      await Promise.all([last, ...decided]);
+      await allOf([last, ...decided]);
     });
   } catch (error) {
     if (!(error instanceof DeadlinePassed)) throw error;
@@ -63,14 +65,20 @@ export function closeCalls(
   outcomes: readonly (Outcome | undefined)[] = [],
 ): void {
   const all = calls.map((_, index) => outcomes[index] ?? notRun(run));
-  const total = all.reduce((sum, { text }) => sum + text.length, 0);
-  const room = total > MAX_TURN_CHARS ? Math.floor(MAX_TURN_CHARS / calls.length) : total;
+  const total = all.reduce((sum, { text }) => sum + jsonBytes(text), 0);
+  const room = total > MAX_TURN_BYTES ? Math.floor(MAX_TURN_BYTES / calls.length) : Infinity;
   run.say(
     ...calls.map((call, index) => {
       const { text, isError } = all[index] ?? notRun(run);
-      return toolResult(call, headAndTail(text, room), isError === true);
+      return toolResult(call, withinBytes(text, room), isError === true);
     }),
   );
+}
+
+/** Head and tail of a text, by about so many bytes of JSON. */
+function withinBytes(text: string, room: number): string {
+  const bytes = jsonBytes(text);
+  return bytes <= room ? text : headAndTail(text, Math.floor((text.length * room) / bytes));
 }
 
 function notRun(run: Run): Outcome {
@@ -86,11 +94,26 @@ function notRun(run: Run): Outcome {
 async function runGroups(run: Run, plan: readonly PlannedCall[], outcomes: Outcome[]): Promise<void> {
   for (const group of groupCalls(plan)) {
     if ((await safePoint(run)) !== undefined) return;
-    await Promise.all(
+    await allOf(
       group.map(async (planned) => {
         outcomes[planned.index] = planned.kind === 'refuse' ? failed(planned.text) : await counted(run, planned);
       }),
     );
+  }
+}
+
+/**
+ * Waits for all, also where one fails: then the others are cancelled first. A run that ended with a local activity under
+ * way would fail its workflow task for ever.
+ */
+async function allOf(work: readonly Promise<void>[]): Promise<void> {
+  const scope = CancellationScope.current();
+  try {
+    await Promise.all(work);
+  } catch (error) {
+    scope.cancel();
+    await Promise.allSettled(work);
+    throw error;
   }
 }
 

@@ -56,6 +56,7 @@ function unknownTool(tools: readonly ToolSpec[], name: string): string {
 /** The arguments, or a sentence on why they are none. '' is a call without arguments. */
 function parseArguments(text: string): JsonObject | string {
   if (text.trim() === '') return {};
+  if (depthOf(text) > MAX_DEPTH) return `the arguments are nested more than ${MAX_DEPTH} levels deep.`;
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -64,6 +65,25 @@ function parseArguments(text: string): JsonObject | string {
     return 'the arguments are not valid JSON.';
   }
   return isJsonObject(value) ? value : 'the arguments must be one JSON object.';
+}
+
+/** Levels of arguments: far more than a schema has, and far less than what a stack can bear on any worker. */
+const MAX_DEPTH = 100;
+
+/** The deepest nesting of a JSON text; brackets inside strings are none. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i += 1) {
+    const token = text[i];
+    if (inString && token === '\\') i += 1;
+    else if (token === '"') inString = !inString;
+    else if (inString) continue;
+    else if (token === '[' || token === '{') deepest = Math.max(deepest, (depth += 1));
+    else if (token === ']' || token === '}') depth -= 1;
+  }
+  return deepest;
 }
 
 /** Neighbours marked parallel run together, a serial one alone; refused calls wait for nobody. */

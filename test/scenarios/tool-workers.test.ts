@@ -1,0 +1,207 @@
+/** Tools and the workers that run them: deploys that remove one, local activities, what a tool is told, signs of life. */
+import { NativeConnection } from '@temporalio/worker';
+import { defineAgent, defineTool, type ToolContext, type ToolDefinition, type ToolOptions } from 'everlap';
+import { call, calls, gate, text } from 'everlap/testing';
+import { afterEach, describe, expect, inject, test } from 'vitest';
+import { z } from 'zod';
+import { containing } from '../support/cases.js';
+import { eventsOf } from '../support/history.js';
+import { eventually, startRig, type Rig, type RunningWorker } from '../support/rig.js';
+
+let rig: Rig;
+const connections: NativeConnection[] = [];
+afterEach(async () => {
+  await rig.stop();
+  await Promise.all(connections.splice(0).map((connection) => connection.close()));
+});
+
+async function workerWith(...tools: readonly ToolDefinition[]): Promise<RunningWorker> {
+  const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
+  connections.push(connection);
+  const agents = [defineAgent({ name: 'tester', instructions: 'You are being tested.', model: 'gpt-5-mini', tools })];
+  return rig.startWorker({ connection, agents });
+}
+
+const of =
+  (options: Partial<Pick<ToolOptions<z.ZodObject>, 'effects' | 'execution' | 'concurrency'>>, timeout?: number) =>
+  (name: string, execute: (context: ToolContext) => unknown) =>
+    defineTool({
+      name,
+      description: `The tool ${name}.`,
+      input: z.object({ n: z.number().optional() }),
+      ...options,
+      ...(timeout !== undefined && { timeout }),
+      execute: (_, context) => execute(context),
+    });
+
+const removed: Record<string, Parameters<typeof of>[0]> = {
+  once: {},
+  idempotent: { effects: 'idempotent' },
+  none: { effects: 'none' },
+};
+
+describe('a tool that a deploy has removed', () => {
+  test.each(Object.keys(removed))('%s: a result text, after a bounded time', async (kind) => {
+    const hold = gate();
+    const kept = of({ effects: 'none' })('kept', () => 'still here');
+    const gone = of(removed[kind] ?? {})('gone', () => 'never');
+    const both = calls([
+      { name: 'gone', arguments: {} },
+      { name: 'kept', arguments: {} },
+    ]);
+    rig = await startRig({
+      startWorker: false,
+      script: ({ messages }) => {
+        const results = messages.filter(({ role }) => role === 'tool').length;
+        return [call('kept'), { ...both, waitFor: hold }, undefined, text('Done.')][results];
+      },
+    });
+    const first = await workerWith(kept, gone);
+    const run = await rig.start();
+    await hold.reached;
+    await first.stop();
+    await workerWith(kept);
+    hold.open();
+    expect(await run.result()).toMatchObject({ status: 'completed', output: 'Done.' });
+    const results = (await run.messages()).filter((message) => message.role === 'tool').slice(1);
+    expect(results).toEqual([
+      {
+        role: 'tool',
+        callId: expect.any(String) as unknown,
+        name: 'gone',
+        isError: true,
+        text: 'Error: the tool gone is not there any more: no worker knows it. Go on without it.',
+      },
+      { role: 'tool', callId: expect.any(String) as unknown, name: 'kept', text: 'still here' },
+    ]);
+  });
+});
+
+describe('execution: local', () => {
+  const local = of({ effects: 'none', execution: 'local' }, 400);
+
+  test('is a marker in history, and no scheduled activity', async () => {
+    const quick = local('quick', ({ attempt, workspace }) => `attempt ${attempt} in ${workspace}`);
+    rig = await startRig({ agent: { tools: [quick] }, script: [call('quick'), text('Done.')] });
+    const run = await rig.start();
+    await run.result();
+    const events = await eventsOf(rig.temporal, run.id);
+    const scheduled = events.flatMap((event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? []);
+    expect(scheduled).toEqual(['callModel', 'callModel']);
+    const markers = events.filter((event) => event.markerRecordedEventAttributes);
+    expect(markers.some((event) => JSON.stringify(event).includes('core_local_activity'))).toBe(true);
+    expect((await run.messages())[2]?.text).toMatch(/^attempt 1 in \/.*tester-/);
+  });
+
+  test('errors and timeouts are results; neighbours run together', async () => {
+    let count = 0;
+    const tools = [
+      local('throws', () => {
+        throw new Error(`no (${(count += 1)})`);
+      }),
+      local('hangs', () => new Promise(() => undefined)),
+      local('works', () => 'yes'),
+    ];
+    rig = await startRig({
+      agent: { tools },
+      script: [calls(tools.map(({ name }) => ({ name, arguments: {} }))), text('Done.')],
+    });
+    const run = await rig.start();
+    expect(await run.result()).toMatchObject({ status: 'completed', toolCalls: 3 });
+    expect((await run.messages()).filter(({ role }) => role === 'tool')).toMatchObject([
+      { isError: true, text: 'Error: no (3)' },
+      { isError: true, text: containing('Error: it took ') },
+      { text: 'yes' },
+    ]);
+  });
+
+  test.each(['the run', 'its deadline'])('is cancelled with %s', async (end) => {
+    const reached = gate();
+    const seen: unknown[] = [];
+    const hangs = of({ effects: 'none', execution: 'local' })('hangs', ({ signal }) => {
+      void reached.wait();
+      return new Promise((_, reject) =>
+        signal.addEventListener('abort', () => {
+          seen.push(signal.reason);
+          reject(new Error('stopped'));
+        }),
+      );
+    });
+    rig = await startRig({ agent: { tools: [hangs] }, script: [call('hangs')] });
+    const run = await rig.start();
+    await reached.reached;
+    if (end === 'the run') await run.cancel();
+    else await run.setLimits({ duration: 1 });
+    expect((await run.result()).reason).toBe(end === 'the run' ? 'cancelled' : 'deadline');
+    await eventually(async () => Promise.resolve(seen.length === 1), 'the abort');
+    expect((await run.messages())[2]).toMatchObject({
+      role: 'tool',
+      text: containing('Stopped or not run: the '),
+    });
+  });
+});
+
+describe('what a tool is told', () => {
+  test('who calls, which attempt, where its files are; the key tells calls apart', async () => {
+    const told: ToolContext[] = [];
+    const listens = of({})('listens', (context) => void told.push(context));
+    const again = of({ effects: 'none' })('again', (context) => {
+      told.push(context);
+      if (context.attempt === 1) throw new Error('once more');
+      return 'ok';
+    });
+    rig = await startRig({
+      agent: { tools: [listens, again] },
+      script: [
+        calls([
+          { name: 'listens', arguments: { n: 1 }, id: 'a' },
+          { name: 'listens', arguments: { n: 1 }, id: 'b' },
+        ]),
+        call('again', { n: 1 }, { id: 'c' }),
+        text('Done.'),
+      ],
+    });
+    const run = await rig.start({ id: `told/${rig.taskQueue}` });
+    await run.result();
+    const [a, b, c, again2] = [...told].sort(
+      (x, y) => x.call.turn - y.call.turn || (x.call.callId < y.call.callId ? -1 : 1),
+    );
+    expect(a?.call).toMatchObject({ runId: run.id, lap: 1, turn: 1, callId: 'a', idempotencyKey: a?.idempotencyKey });
+    expect(a?.idempotencyKey).toMatch(new RegExp(`^told/${rig.taskQueue}/1/1/0/[0-9a-f]{16}$`));
+    expect(b?.idempotencyKey).toMatch(/\/1\/1\/1\/[0-9a-f]{16}$/);
+    expect([c?.attempt, again2?.attempt]).toEqual([1, 2]);
+    expect(again2?.idempotencyKey).toBe(c?.idempotencyKey);
+    expect(a?.workspace).toBe(c?.workspace);
+    expect(a?.workspace.startsWith(rig.folder)).toBe(true);
+    expect(a?.signal.aborted).toBe(false);
+  });
+
+  test('its notes are heartbeat details, cut; no note is needed to stay alive', async () => {
+    const hold = gate();
+    const talks = of({ effects: 'none' })('talks', async ({ heartbeat }) => {
+      heartbeat('x'.repeat(100_000));
+      heartbeat();
+      heartbeat('half way, 50 %');
+      await hold.wait();
+      heartbeat('never seen');
+      return 'ok';
+    });
+    rig = await startRig({
+      agent: { tools: [talks], heartbeatTimeout: '1 second' },
+      script: [call('talks'), text('Done.')],
+    });
+    const run = await rig.start();
+    await hold.reached;
+    const details = await eventually(async () => {
+      const { raw } = await run.temporal.describe();
+      const [payload] = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads ?? [];
+      return payload?.data && Buffer.from(payload.data).toString('utf8');
+    }, 'a heartbeat with a note');
+    expect(details).toBe('"half way, 50 %"');
+    // Longer than the heartbeat timeout, without a word of the tool.
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    hold.open();
+    await run.result();
+    expect((await run.messages())[2]).toMatchObject({ text: 'ok' });
+  });
+});
