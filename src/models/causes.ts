@@ -13,6 +13,13 @@ export function causesOf(error: unknown): string[] {
   return reasons.size > 0 ? [...reasons] : [String(error)];
 }
 
+/** Node's fetch gives up after five minutes without headers, or without a byte of the body. */
+const SILENCE_CODES: ReadonlySet<string> = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
+
+export function isSilence(reasons: readonly string[]): boolean {
+  return reasons.some((reason) => SILENCE_CODES.has(reason));
+}
+
 function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;

@@ -4,7 +4,7 @@
  */
 import OpenAI from 'openai';
 import type { JsonObject } from '../conversation/json.js';
-import { causesOf } from './causes.js';
+import { causesOf, isSilence } from './causes.js';
 import type { ChatTarget } from './chat-target.js';
 import { type Failure, failureOf } from './failure-class.js';
 import type { HeaderReader } from './retry-after.js';
@@ -84,12 +84,9 @@ async function readBounded(body: ReadableStream<Uint8Array> | null, signal: Abor
   return text;
 }
 
-/** Node's fetch gives up after five minutes without headers, or without a byte of the body. */
-const SILENCE_CODES: ReadonlySet<string> = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
-
 function connectionFailure(error: unknown, { context }: ChatTarget): Failure {
   const reasons = causesOf(error);
   const happened = `could not be asked, the connection failed: ${reasons.join(', ')}`;
-  const failureClass = reasons.some((reason) => SILENCE_CODES.has(reason)) ? 'stalled' : 'transient';
+  const failureClass = isSilence(reasons) ? 'stalled' : 'transient';
   return failureOf(failureClass, happened, { ...context, nowMs: 0 });
 }

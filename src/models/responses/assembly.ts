@@ -10,7 +10,7 @@ import { fieldsOf, listOf, textOf } from '../json-text.js';
 import type { StreamDelta } from '../provider.js';
 import { Budget, MAX_ANSWER_BYTES } from '../reply-budget.js';
 import { type Assembled, type ReplyAssembly, tellsError } from '../stream-assembly.js';
-import { BETWEEN } from '../text-places.js';
+import { BETWEEN } from '../answer-layout.js';
 import { usageOf } from '../usage.js';
 import { readItems } from './items.js';
 

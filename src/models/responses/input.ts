@@ -2,14 +2,15 @@
 import { wellFormed } from '../../conversation/cut-text.js';
 import type { Json, JsonObject } from '../../conversation/json.js';
 import type { AssistantMessage, Message } from '../../conversation/message.js';
+import { layoutOf, textsOrWhole } from '../answer-layout.js';
 import { idWriter } from '../call-ids.js';
 import { RESPONSES_FIELD } from '../extra-fields.js';
 import { fieldsOf, listOf } from '../json-text.js';
 import { normalise } from '../normalise.js';
 import { formatOf, withForm } from '../output-format.js';
 import type { ToolSchema } from '../provider.js';
-import { textsOf } from '../text-places.js';
 import type { Asked } from '../wire.js';
+import { MARKS } from './items.js';
 import type { ResponsesTraits } from './traits.js';
 
 const ENCRYPTED = 'reasoning.encrypted_content';
@@ -64,30 +65,15 @@ export function inputItems(messages: readonly Message[], traits: ResponsesTraits
 
 function answerItems(message: AssistantMessage, traits: ResponsesTraits, idOf: (id: string) => string): JsonObject[] {
   const calls = [...(message.toolCalls ?? [])];
-  const layout = layoutOf(message, traits, calls.length);
-  const marks = layout.filter(({ type }) => type === 'message');
-  const lengths = marks.map(({ length }) => (typeof length === 'number' ? length : Number.NaN));
-  // Where the text is another by now (joined of several answers), all of it is in the last place for one.
-  const texts = textsOf(message.text, lengths) ?? marks.map((_, at) => (at === marks.length - 1 ? message.text : ''));
+  const kept = traits.items === 'as_came' ? message.extra?.[RESPONSES_FIELD] : [];
+  const layout = layoutOf(kept, MARKS, message.text, calls.length);
+  const texts = textsOrWhole(layout, MARKS.text, message.text);
   return layout.flatMap((mark): JsonObject[] => {
-    if (mark['type'] === 'message') return wireMessage(mark, texts.shift() ?? '');
-    if (mark['type'] !== 'function_call') return [mark];
+    if (mark['type'] === MARKS.text) return wireMessage(mark, texts.shift() ?? '');
+    if (mark['type'] !== MARKS.call) return [mark];
     const call = calls.shift();
     return call ? [{ ...mark, call_id: idOf(call.id), name: call.name, arguments: call.arguments }] : [];
   });
-}
-
-/** The places of texts, calls and other items, with a place for everything that the message has. */
-function layoutOf(message: AssistantMessage, traits: ResponsesTraits, calls: number): JsonObject[] {
-  const kept = traits.items === 'as_came' ? listOf(message.extra?.[RESPONSES_FIELD]).map(fieldsOf) : [];
-  const layout = [...kept];
-  if (message.text.trim() !== '' && !kept.some(({ type }) => type === 'message')) {
-    const firstCall = kept.findIndex(({ type }) => type === 'function_call');
-    layout.splice(firstCall < 0 ? kept.length : firstCall, 0, { type: 'message', length: message.text.length });
-  }
-  const places = kept.filter(({ type }) => type === 'function_call').length;
-  for (let more = places; more < calls; more += 1) layout.push({ type: 'function_call' });
-  return layout;
 }
 
 function wireMessage({ length: _, ...mark }: JsonObject, text: string): JsonObject[] {

@@ -4,10 +4,12 @@
  */
 import { wellFormed } from '../../conversation/cut-text.js';
 import { isJsonObject, type Json, type JsonObject } from '../../conversation/json.js';
+import { isPlainLayout, joinTexts } from '../answer-layout.js';
 import { fieldsOf, listOf, textOf, wellFormedJson } from '../json-text.js';
 import { Budget, MAX_ANSWER_BYTES, MAX_EXTRA_BYTES, MAX_REASONING_BYTES } from '../reply-budget.js';
-import { BETWEEN } from '../text-places.js';
 import type { AssembledCall } from '../tool-call-assembly.js';
+
+export const MARKS = { text: 'message', call: 'function_call' } as const;
 
 export interface ReadItems {
   readonly text: string;
@@ -45,10 +47,8 @@ export function readItems(items: readonly JsonObject[], maxBytes = MAX_ANSWER_BY
     }
   }
   return {
-    text: texts.join(BETWEEN),
-    reasoning: wellFormed(
-      new Budget(MAX_REASONING_BYTES).take(thoughts.filter((thought) => thought !== '').join(BETWEEN)),
-    ),
+    text: joinTexts(texts),
+    reasoning: wellFormed(new Budget(MAX_REASONING_BYTES).take(joinTexts(thoughts))),
     toolCalls,
     layout: worthKeeping(layout),
     isCut: budget.isSpent,
@@ -59,11 +59,7 @@ export function readItems(items: readonly JsonObject[], maxBytes = MAX_ANSWER_BY
 function worthKeeping(layout: readonly JsonObject[]): readonly JsonObject[] {
   const hasMore = layout.some(({ type }) => type !== 'message' && type !== 'function_call');
   const kept = hasMore ? layout : layout.map(({ id: _, ...mark }) => mark);
-  const isPlain = kept.every((mark, at) => {
-    const fields = Object.keys(mark).length;
-    return mark['type'] === 'message' ? at === 0 && fields === 2 : mark['type'] === 'function_call' && fields === 1;
-  });
-  return isPlain || !new Budget(MAX_EXTRA_BYTES).fits(kept) ? [] : kept;
+  return isPlainLayout(kept, MARKS) || !new Budget(MAX_EXTRA_BYTES).fits(kept) ? [] : kept;
 }
 
 /** Nothing is stored with the server, so reasoning without content says nothing to it. */
@@ -85,8 +81,8 @@ function messageText(item: JsonObject): string {
 
 function thoughtOf(item: JsonObject): string {
   const summary = listOf(item['summary']).map((part) => textOf(fieldsOf(part)['text']));
-  const told = summary.filter((part) => part !== '');
-  if (told.length > 0) return told.join(BETWEEN);
+  const told = joinTexts(summary);
+  if (told !== '') return told;
   return listOf(item['content'])
     .map((part) => textOf(fieldsOf(part)['text']))
     .join('');
