@@ -1,5 +1,5 @@
 /** Finds and loads `everlap.config.ts`. What is wrong with one comes out as a sentence that names the file. */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createJiti } from 'jiti';
 import type { AgentDefinition } from '../agents/define-agent.js';
@@ -56,7 +56,9 @@ export async function storageOf(named: string | undefined): Promise<Pick<ConfigO
 
 /** @throws CliError: not there, not to be understood, no default export, or something wrong in a definition. */
 export async function loadConfig(file: string): Promise<LoadedConfig> {
-  if (!existsSync(file)) throw new CliError(`The config ${file} does not exist; correct --config.`);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined) throw new CliError(`The config ${file} does not exist; correct --config.`);
+  if (found.isDirectory()) throw new CliError(`The config ${file} is a folder; name the file in it with --config.`);
   // `everlap` is this very package, also where it is not installed (this repository, npx).
   const { folder, entryPoints } = packageInfo();
   const jiti = createJiti(import.meta.url, { interopDefault: false, alias: { ...entryPoints } });

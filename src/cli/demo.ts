@@ -93,7 +93,7 @@ async function chooseModel(started: Started): Promise<Model> {
     );
     return { name, provider: openaiChat() };
   }
-  const scripted = await startScriptedModel({ script: demoScript() });
+  const scripted = await startScriptedModel({ script: demoScript({ chunkDelayMs: 50 }) });
   started.whenDone(() => scripted.close({ verify: false }));
   printLine('OPENAI_API_KEY is not set, so a scripted model plays: it does not think, but all it does is really done.');
   return { name: 'scripted', provider: openaiChat({ baseUrl: scripted.baseUrl, apiKey: 'scripted' }) };

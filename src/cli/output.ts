@@ -47,12 +47,13 @@ export function oneLine(text: string, max: number): string {
 
 /** A reader that goes away (`everlap list | head -1`) ends the command without a word; a run goes on in its worker. */
 export function endQuietlyOnBrokenPipe(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.exit(EXIT.brokenPipe);
-      throw error;
-    });
-  }
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(EXIT.brokenPipe);
+    note(`everlap: Standard output cannot be written (${error.message}).`);
+    process.exit(EXIT.failed);
+  });
+  // There is nowhere left to say it.
+  process.stderr.on('error', () => process.exit(EXIT.brokenPipe));
 }
 
 /** Ends the process once everything is written. A config's open handles (a database pool) must not keep it. */

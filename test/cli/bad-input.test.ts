@@ -2,9 +2,11 @@
 import { writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { AGENT, configText, looksLikeOneSentence, startCliRig, type CliRig } from './support.js';
 
+// Each test starts processes; a busy machine takes its time for them.
+vi.setConfig({ testTimeout: 180_000 });
 let rig: CliRig;
 
 beforeAll(async () => {
@@ -45,6 +47,7 @@ const CASES: readonly (readonly [args: readonly string[], sentence: RegExp])[] =
   [['list', '--namespace', 'no-such'], /no namespace "no-such"; name one that it has with --namespace/],
   [['worker', '--namespace', 'no-such'], /amespace.*no-such/],
   [['worker', '--config', 'nowhere.ts'], /The config .*nowhere\.ts does not exist; correct --config/],
+  [['worker', '--config', '.'], /The config .* is a folder; name the file in it/],
   [['worker', '--config', 'broken.ts'], /The config .*broken\.ts cannot be loaded: Unexpected token/],
   [['run', AGENT, 'x', '--config', 'broken.ts'], /The config .*broken\.ts cannot be loaded/],
   [['worker', '--log-level', 'loud'], /Allowed choices are TRACE, DEBUG/],

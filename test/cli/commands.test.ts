@@ -1,10 +1,12 @@
 /** The commands that speak to runs, list them and look at them, and `doctor` and `setup`, as processes on a real server. */
 import { call, gate, text } from 'everlap/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { AGENT, jsonLines, startCliRig, type CliRig } from './support.js';
 
 const hold = gate();
 const first = gate();
+// Each test starts processes; a busy machine takes its time for them.
+vi.setConfig({ testTimeout: 180_000 });
 let rig: CliRig;
 
 beforeAll(async () => {

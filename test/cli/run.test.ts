@@ -1,6 +1,8 @@
 /** `everlap worker`, `run` and `watch` as processes: what they print, how they end, and what they leave alone. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { call, gate, httpError, text } from 'everlap/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { AGENT, jsonLines, startCliRig, type Cli, type CliRig } from './support.js';
 
 const slow = gate();
@@ -9,6 +11,8 @@ const finished = gate();
 const list = call('list_files', {});
 const words = 'Here are many words, of which each comes by itself.';
 
+// Each test starts processes; a busy machine takes its time for them.
+vi.setConfig({ testTimeout: 180_000 });
 let rig: CliRig;
 let worker: Cli;
 
@@ -110,6 +114,24 @@ describe('everlap run', () => {
     const lines = jsonLines(watched.stdout);
     expect(lines.map(({ type }) => type)).not.toContain('turn_started');
     expect(lines.at(-1)).toMatchObject({ type: 'result', result: { output: 'The end, after all.' } });
+  });
+
+  it('ends at once on a second Ctrl-C', async () => {
+    const interrupts = new URL('../../dist/cli/interrupts.js', import.meta.url).href;
+    const script = `
+      const { signal } = (await import('${interrupts}')).onInterrupt();
+      signal.addEventListener('abort', () => console.log('first'));
+      setInterval(() => undefined, 1000);
+      console.log('ready');`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const exit = once(child, 'exit');
+    for await (const line of child.stdout.setEncoding('utf8')) {
+      expect(['ready\n', 'first\n']).toContain(line);
+      child.kill('SIGINT');
+    }
+    expect(await exit).toEqual([130, null]);
   });
 
   it('leaves a run to itself with --detach', async () => {

@@ -152,5 +152,5 @@ export function jsonLines(stdout: string): z.output<typeof LINE>[] {
 
 /** One line that names the command: no stack, no escape sequence. */
 export function looksLikeOneSentence(stderr: string): boolean {
-  return /^everlap: [^\n\u001b]+[.?)"`]\n$/.test(stderr) && !/\bat .*:\d+:\d+/.test(stderr);
+  return /^everlap: .+[.?)"`]\n$/.test(stderr) && !stderr.includes('\u001b') && !/\bat .*:\d+:\d+/.test(stderr);
 }

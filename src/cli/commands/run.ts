@@ -42,19 +42,23 @@ async function start(agent: string, task: string, flags: Flags): Promise<number>
   const settings = settingsOf(flags.settings, limitsOf(flags));
   const known = await configFor(agent, flags);
   const { taskQueue } = known;
-  const { signal, stop } = onInterrupt();
   return withSession({ ...flags, ...known }, async (session) => {
     await lookForWorker(session, taskQueue, flags);
-    if (signal.aborted) throw new CliError('Interrupted: nothing was started.');
     const id = flags.id ?? `${agent}-${randomUUID()}`;
-    const run = await session.client.start({ agent, task, id, ...(settings && { settings }) });
-    await announce(session, id, agent, flags);
-    if (flags.detach) return EXIT.ok;
-    const followed = await followRun(run, { json: flags.json === true, signal });
-    if ('result' in followed) return exitCodeOf(followed.result.status);
-    sayDetached(id, flags, followed.detachedAfter);
-    return EXIT.interrupted;
-  }).finally(stop);
+    // Up to here Ctrl-C just ends the command; from here on there may be a run to tell of.
+    const { signal, stop } = onInterrupt();
+    try {
+      const run = await session.client.start({ agent, task, id, ...(settings && { settings }) });
+      await announce(session, id, agent, flags);
+      if (flags.detach) return EXIT.ok;
+      const followed = await followRun(run, { json: flags.json === true, signal });
+      if ('result' in followed) return exitCodeOf(followed.result.status);
+      sayDetached(id, flags, followed.detachedAfter);
+      return EXIT.interrupted;
+    } finally {
+      stop();
+    }
+  });
 }
 
 type Known = Pick<Config, 'taskQueue' | 'externalStorage'>;

@@ -22,16 +22,16 @@ export function watchCommand(finish: (code: number) => void): Command {
 }
 
 async function watch(id: string, flags: Flags): Promise<number> {
-  const { signal, stop } = onInterrupt();
+  const { after, json = false } = flags;
   return withSession({ ...flags, ...(await storageOf(flags.config)) }, async ({ client }) => {
-    const { after, json } = flags;
+    const { signal, stop } = onInterrupt();
     const followed = await followRun(client.handle(id), {
-      json: json === true,
+      json,
       signal,
       ...(after !== undefined && { after }),
-    });
+    }).finally(stop);
     if ('result' in followed) return exitCodeOf(followed.result.status);
     sayDetached(id, flags, followed.detachedAfter);
     return EXIT.interrupted;
-  }).finally(stop);
+  });
 }
