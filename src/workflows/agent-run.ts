@@ -16,6 +16,7 @@ import { continueIfDue } from './continue-as-new.js';
 import { watchDeadline } from './deadline.js';
 import { endingOf, isEnding, resultOf, summarise } from './ending.js';
 import { exhaustedLimit } from './limits.js';
+import { takeOver } from './hand-over.js';
 import { endLap } from './laps.js';
 import { listen } from './listen.js';
 import { showInSearch } from './presentation.js';
@@ -153,6 +154,7 @@ async function afterCalls(run: Run, answer: TurnAnswer): Promise<Ending | undefi
   const [memory, verdict] = judge(state.stuck, turnSignature(callsOf(answer.message), results), run.spec.stuckWindow);
   state.stuck = memory;
   if (verdict === 'stuck') return { status: 'stopped', reason: 'stuck' };
+  takeOver(run);
   if (verdict === 'warn') {
     run.say({ role: 'user', kind: 'notice', text: STUCK_WARNING });
     state.transition = 'stuck_warning';

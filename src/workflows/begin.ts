@@ -1,6 +1,7 @@
 /** The start of a run: its agent's spec, pinned for as long as the run lives (a carried run brings it along). */
 import { isCancellation, proxyLocalActivities } from '@temporalio/workflow';
 import type { Ending } from '../agents/result.js';
+import type { AgentSpec } from '../agents/spec.js';
 import { DESCRIBE_FAILURE, type DescribeAgentInput, type DescribeAgentOutput } from '../agents/wire.js';
 import { readFailure } from './activity-failures.js';
 import { openingOf } from './laps.js';
@@ -16,18 +17,18 @@ const { describeAgent } = proxyLocalActivities<{
   retry: { maximumAttempts: 10 },
 });
 
+/** An agent's spec, as it is defined now. */
+export async function describe(asked: DescribeAgentInput): Promise<AgentSpec> {
+  return describeAgent(asked);
+}
+
 /** Pins the spec. Returns the ending where the agent is unknown or the input is wrong: no retry helps then. */
 export async function begin(run: Run): Promise<Ending | undefined> {
   const { input, state } = run;
   if (run.specIfKnown !== null) return undefined;
   try {
-    run.pin(
-      await describeAgent({
-        agent: input.agent,
-        task: input.task,
-        ...(input.settings && { settings: input.settings }),
-      }),
-    );
+    const asked = { agent: run.agent, task: input.task, ...(input.settings && { settings: input.settings }) };
+    run.pin(await describe(asked));
   } catch (error) {
     const failure = isCancellation(error) ? null : readFailure(error);
     if (failure === null) throw error;

@@ -30,7 +30,7 @@ export function describeProgress(run: Run): string {
   const { state } = run;
   const lines = [
     `**${statusOf(run)}** · ${run.phase} · lap ${state.lap} · turn ${state.turns}`,
-    `Agent ${run.input.agent}: ${line(run.task, 200)}`,
+    `Agent ${run.agent}: ${line(run.task, 200)}`,
     `Cost ${costText(state.costUsd)} · ${tokensOf(state.usage)} tokens · ${state.toolCalls} tool calls`,
   ];
   const left = Object.entries(limitsLeft(state, Date.now())).map(
@@ -80,7 +80,7 @@ export function showInSearch(run: Run): void {
   if (run.specIfKnown?.searchAttributes !== true) return;
   const { state, ending } = run;
   upsertSearchAttributes([
-    { key: AGENT, value: run.input.agent },
+    { key: AGENT, value: run.agent },
     { key: STATUS, value: statusOf(run) },
     { key: TURNS, value: state.turns },
     { key: COST, value: state.costUsd ?? null },

@@ -20,6 +20,7 @@ export type Transition =
   | 'overflow'
   | 'stuck_warning'
   | 'not_verified'
+  | 'handoff'
   | 'next_lap'
   | 'continued_as_new';
 
@@ -48,6 +49,8 @@ export interface ForceFinish {
 
 export interface RunState {
   lap: number;
+  /** Who has the conversation, once it was handed over; null: the agent that the run was started with. */
+  agent: string | null;
   /** Answered model calls, over all laps. */
   turns: number;
   /** Calls that were run, over all laps. */
@@ -107,6 +110,7 @@ export function newRunState(task: string, now: number): RunState {
     toolCalls: 0,
     usage: { input: 0, output: 0 },
     costUsd: 0,
+    agent: null,
     startedAt: now,
     limits: {},
     transition: 'started',

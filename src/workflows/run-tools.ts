@@ -9,6 +9,7 @@ import type { ToolCall, ToolMessage } from '../conversation/message.js';
 import { jsonBytes } from '../models/json-text.js';
 import { decide, mayWait } from './approvals.js';
 import type { TurnAnswer } from './ask-model.js';
+import { handOver } from './hand-over.js';
 import { childrenEnded, runChild } from './run-child.js';
 import { failed, inputOf, runCall, type Outcome } from './run-call.js';
 import { DeadlinePassed, type Run } from './run.js';
@@ -130,6 +131,7 @@ async function counted(run: Run, planned: RunnableCall): Promise<Outcome> {
   state.toolCalls += 1;
   if (planned.tool.execution === 'note') return keepNote(state, planned);
   const input = inputOf(run, planned, planned.args);
+  if (planned.tool.execution === 'handoff') return handOver(run, planned.tool);
   if (planned.tool.execution === 'agent') return runChild(run, planned, input.call);
   return runCall(run, planned.tool, input);
 }

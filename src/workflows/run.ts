@@ -32,6 +32,8 @@ export class Run {
   readonly children = new Map<string, OpenChild>();
   /** Calls of agents in the answer at hand that have not begun: they share what is left of the budget. */
   agentCallsToCome = 0;
+  /** To whom the conversation goes over after this turn, and with which spec, once it is known. */
+  successor: { readonly agent: string; spec: AgentSpec | null } | null = null;
   private pinned: AgentSpec | null;
   private work: CancellationScope | null = null;
 
@@ -49,6 +51,11 @@ export class Run {
   /** As text, even where somebody started the run with something else: `describeAgent` refuses that with a sentence. */
   get task(): string {
     return typeof this.input.task === 'string' ? this.input.task : '';
+  }
+
+  /** The agent that has the conversation. */
+  get agent(): string {
+    return this.state.agent ?? this.input.agent;
   }
 
   get id(): string {

@@ -13,7 +13,7 @@ export function viewOf(run: Run): RunView {
   const { state, ending } = run;
   const waiting = waitingCalls(run);
   return {
-    agent: cut(String(run.input.agent), 100),
+    agent: cut(String(run.agent), 100),
     task: cut(run.task, MAX_TEXT),
     status: statusOf(run),
     ...(ending !== null && { reason: ending.reason }),

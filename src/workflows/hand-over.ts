@@ -1,0 +1,49 @@
+/**
+ * Handoff: another agent goes on with the conversation, within the run. It brings instructions, tools and model; limits,
+ * counters, laps and what people have said stay the run's.
+ */
+import { isCancellation } from '@temporalio/workflow';
+import { limitOptions } from '../agents/limits.js';
+import type { ToolSpec } from '../agents/spec.js';
+import { readFailure } from './activity-failures.js';
+import { describe } from './begin.js';
+import { showInSearch } from './presentation.js';
+import { failed, type Outcome } from './run-call.js';
+import type { Run } from './run.js';
+
+/** The call: finds out the other agent's spec. Of several calls in one answer the first counts. */
+export async function handOver(run: Run, { name, agent }: ToolSpec): Promise<Outcome> {
+  if (agent === undefined) return failed(`Error: ${name} names no agent.`);
+  if (run.successor !== null) {
+    return failed(`Not done: the conversation goes over to ${run.successor.agent} already.`);
+  }
+  const successor: NonNullable<Run['successor']> = { agent: agent.name, spec: null };
+  run.successor = successor;
+  try {
+    const limits = limitOptions(run.state.limits);
+    const settings = { ...run.input.settings, limits, laps: run.spec.laps ?? null };
+    successor.spec = await describe({ agent: agent.name, task: run.task, settings });
+    return { text: `The conversation goes over to ${agent.name}.` };
+  } catch (error) {
+    run.successor = null;
+    const failure = isCancellation(error) ? null : readFailure(error);
+    if (failure === null) throw error;
+    return failed(`Error: the conversation stays with you: ${failure.message}`);
+  }
+}
+
+/** After the turn: the tools of its other calls are looked up until then. */
+export function takeOver(run: Run): void {
+  const { state, successor } = run;
+  run.successor = null;
+  if (successor === null || successor.spec === null) return;
+  run.pin(successor.spec);
+  state.agent = successor.agent;
+  state.modelIndex = 0;
+  state.overflowedAt = null;
+  // What the provider counted had other instructions and tools in it.
+  state.conversation.headTokens = null;
+  state.transition = 'handoff';
+  run.showProgress();
+  showInSearch(run);
+}
