@@ -4,7 +4,7 @@
  */
 export { EverlapClient } from './client/everlap-client.js';
 export type { EverlapClientOptions, ListOptions, RunListing, StartOptions } from './client/everlap-client.js';
-export { RunArgumentError, RunEndedError, RunNotFoundError } from './client/errors.js';
+export { RunArgumentError, RunBusyError, RunEndedError, RunNotFoundError } from './client/errors.js';
 export { RunHandle } from './client/run-handle.js';
 export type {
   ForceFinishArgument,

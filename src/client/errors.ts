@@ -1,5 +1,11 @@
 /** What can go wrong when a run is spoken to, as types of our own. */
-import { QueryNotRegisteredError, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
+import {
+  isGrpcServiceError,
+  QueryNotRegisteredError,
+  ServiceError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { BAD_ARGUMENT, RUN_ENDED } from '../agents/wire.js';
 
@@ -18,6 +24,14 @@ export class RunArgumentError extends Error {
   override readonly name = 'RunArgumentError';
 }
 
+/** The server takes no further update of this run for now; nothing was changed. A signal is taken all the same. */
+export class RunBusyError extends Error {
+  override readonly name = 'RunBusyError';
+}
+
+/** The server's words for its limits of 10 updates at once, and 2,000 over one execution. */
+const UPDATE_LIMIT = /^(the )?limit on (the )?(total )?number of .*updates/i;
+
 /** Turns what Temporal says into one of the errors above; what is none of them stays as it is. */
 export function toRunError(error: unknown, runId: string, what: string): unknown {
   if (error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure) {
@@ -27,6 +41,12 @@ export function toRunError(error: unknown, runId: string, what: string): unknown
   // What a query handler throws comes as this error, whatever it is.
   if (error instanceof QueryNotRegisteredError && error.message.startsWith(`${what} was refused: `)) {
     return new RunArgumentError(error.message, { cause: error });
+  }
+  if (error instanceof ServiceError && isGrpcServiceError(error.cause) && UPDATE_LIMIT.test(error.cause.details)) {
+    return new RunBusyError(
+      `The run ${runId} cannot take ${what} as an update now: ${error.cause.details} Wait, or send it as a signal.`,
+      { cause: error },
+    );
   }
   if (error instanceof WorkflowNotFoundError) {
     return /already completed/i.test(error.message)
