@@ -3,9 +3,16 @@
  * `@temporalio/client` and the names on the wire as well.
  */
 export { EverlapClient } from './client/everlap-client.js';
-export type { EverlapClientOptions, ListOptions, RunListing, StartOptions } from './client/everlap-client.js';
+export type {
+  EverlapClientOptions,
+  ListOptions,
+  RunListing,
+  StartOptions,
+  StartWithOutput,
+} from './client/everlap-client.js';
 export { RunArgumentError, RunBusyError, RunEndedError, RunNotFoundError } from './client/errors.js';
 export { RunHandle } from './client/run-handle.js';
+export type { RunResult } from './client/typed-result.js';
 export type {
   ForceFinishArgument,
   LimitsAnswer,

@@ -3,6 +3,7 @@ export { defineAgent } from './agents/define-agent.js';
 export type {
   AgentDefinition,
   AgentOptions,
+  AgentWithOutput,
   ContextOptions,
   LapsOptions,
   ModelOptions,

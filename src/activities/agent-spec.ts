@@ -62,6 +62,7 @@ export function specOf(
     heartbeatTimeoutMs: ms(options.heartbeatTimeout, 10_000),
     prices: known,
     ...(options.laps && { laps: lapsSpec(options.laps) }),
+    ...(agent.output && { output: agent.output.asked }),
     ...surroundings,
   };
   return { hash: digest(JSON.stringify(spec)), ...spec };

@@ -58,6 +58,8 @@ async function ask(
       toolChoice: input.tools === 'none' ? 'none' : 'auto',
       ...(input.maxOutputTokens !== undefined && { maxOutputTokens: input.maxOutputTokens }),
       ...(spec.model.parameters && { parameters: spec.model.parameters }),
+      // Without tools, it sums up for a person.
+      ...(spec.output && input.tools !== 'none' && { output: spec.output }),
       onEvent: streamProgress({ turn: input.turn, attempt }, heartbeat),
     });
   } catch (error) {

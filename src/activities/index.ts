@@ -4,6 +4,8 @@ import {
   toolActivity,
   type CallModelInput,
   type CallModelOutput,
+  type CheckOutputInput,
+  type CheckOutputOutput,
   type CompactInput,
   type CompactOutput,
   type ToolOutput,
@@ -15,6 +17,7 @@ import { headAndTail } from '../conversation/cut-text.js';
 import type { ModelProvider } from '../models/provider.js';
 import { DEFAULT_MAX_CHARS } from './agent-spec.js';
 import { callModel } from './call-model.js';
+import { checkOutput } from './check-output.js';
 import { compactConversation } from './compact-conversation.js';
 import { describeAgent } from './describe-agent.js';
 import type { RunCache } from './run-cache.js';
@@ -35,7 +38,7 @@ export interface ActivityDependencies extends Pick<ConfigOptions, 'agents' | 'pr
 
 export type Activities = Record<
   string,
-  (input: never) => Promise<AgentSpec | CallModelOutput | CompactOutput | ToolOutput | VerifyOutput>
+  (input: never) => Promise<AgentSpec | CallModelOutput | CheckOutputOutput | CompactOutput | ToolOutput | VerifyOutput>
 >;
 
 /** @throws DefinitionError where a tool's JSON Schema does not compile. */
@@ -50,6 +53,7 @@ export function createActivities(dependencies: ActivityDependencies): Activities
     callModel: (input: CallModelInput) => callModel({ provider, cache, shutdown }, input),
     compactConversation: (input: CompactInput) => compactConversation({ provider, cache, shutdown }, input),
   };
+  activities['checkOutput'] = (input: CheckOutputInput) => checkOutput(agentsByName(agents), input);
   activities['verifyWorkspace'] = (input: VerifyInput) => verifyWorkspace(workspaces, input);
   const bound = async (text: string): Promise<string> => headAndTail(text, DEFAULT_MAX_CHARS);
   for (const tool of toolsByName(agents).values()) {

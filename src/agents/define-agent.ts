@@ -2,6 +2,7 @@
  * `defineAgent` and `defineConfig`: what a user writes. Safe to import anywhere, workflows included.
  * Knows no prices, windows or namespaces: those are worked out per run in `activities/describe-agent.ts`.
  */
+import type { z } from 'zod';
 import type { JsonObject } from '../conversation/json.js';
 import { checkName, DefinitionError, isList, oneOf, shown } from './definition-error.js';
 import type { ToolDefinition } from './define-tool.js';
@@ -9,6 +10,7 @@ import { toMs, type Duration } from './duration.js';
 import { HAND_OFF } from './hand-off.js';
 import { MODES, type Mode } from './mode.js';
 import { parseLimits, type LimitOptions } from './limits.js';
+import { agentOutput, type AgentOutput } from './output-schema.js';
 
 export interface ModelOptions {
   readonly name: string;
@@ -72,6 +74,11 @@ export interface AgentOptions {
   /** Characters of one tool result that the model sees. Default 20,000. */
   readonly toolResult?: { readonly maxChars: number };
   readonly laps?: LapsOptions;
+  /**
+   * The form of the answer: a `z.object(…)`. A wrong answer goes back to the model with what is wrong, three times at most. The
+   * result's `output` is then JSON, and typed where the run was started with the definition.
+   */
+  readonly output?: z.ZodType;
   /** How soon a dead worker is noticed. Default 10 seconds. */
   readonly heartbeatTimeout?: Duration;
 }
@@ -80,12 +87,22 @@ export interface AgentDefinition {
   readonly name: string;
   readonly options: AgentOptions;
   readonly tools: readonly ToolDefinition[];
+  readonly output?: AgentOutput;
+}
+
+/** An agent whose answers have a form: the result of a run that is started with it is typed. */
+export interface AgentWithOutput<Output> extends AgentDefinition {
+  readonly output: AgentOutput<Output>;
 }
 
 /**
  * Defines an agent.
  * @throws DefinitionError naming agent and field, for whatever could not work in a run.
  */
+export function defineAgent<Schema extends z.ZodType>(
+  options: AgentOptions & { readonly output: Schema },
+): AgentWithOutput<z.output<Schema>>;
+export function defineAgent(options: AgentOptions): AgentDefinition;
 export function defineAgent(options: AgentOptions): AgentDefinition {
   if (typeof options !== 'object' || options === null) throw new DefinitionError('defineAgent needs an object.');
   checkName('Agent', options.name);
@@ -107,7 +124,24 @@ export function defineAgent(options: AgentOptions): AgentDefinition {
       `${where}: its own tool ${HAND_OFF.name} collides with the built-in one of laps.handoff "note".`,
     );
   }
-  return { name: options.name, options, tools };
+  if (options.output === undefined) return { name: options.name, options, tools };
+  checkEndsInForm(where, options.laps, tools);
+  return { name: options.name, options, tools, output: agentOutput(options.name, options.output) };
+}
+
+/** With `output`, nothing else may decide what the run's output is. */
+function checkEndsInForm(where: string, laps: LapsOptions | undefined, tools: readonly ToolDefinition[]): void {
+  const ending = tools.find((tool) => tool.ends);
+  if (ending !== undefined) {
+    throw new DefinitionError(
+      `${where}: output and the tool ${ending.name}, which ends the run, cannot go together: that tool's result would be the output, whatever its form.`,
+    );
+  }
+  if (laps !== undefined && 'promise' in laps.until) {
+    throw new DefinitionError(
+      `${where}: output and laps.until "promise" cannot go together: an answer that is JSON has no last line for the promise.`,
+    );
+  }
 }
 
 /** The least that a number must be, with a sentence. */

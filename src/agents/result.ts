@@ -21,6 +21,7 @@ export const FAILED_REASONS = [
   'content_filter',
   'context_overflow',
   'empty_answer',
+  'invalid_output',
   'stalled',
   'model_unavailable',
   'evaluator_error',
@@ -35,7 +36,7 @@ export type Reason = Ending['reason'];
 export interface AgentResult {
   readonly status: Status;
   readonly reason: Reason;
-  /** The answer; null where there is none (an exhausted run never makes one up). */
+  /** The answer, JSON where the agent has an `output`; null where there is none (an exhausted run never makes one up). */
   readonly output: string | null;
   /** Answered model calls, over all laps. */
   readonly turns: number;

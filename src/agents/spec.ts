@@ -3,6 +3,7 @@
  * and carries over continue-as-new. Plain data; no functions, no zod, so that the workflow can hold it.
  */
 import type { JsonObject } from '../conversation/json.js';
+import type { OutputSchema } from '../models/provider.js';
 import type { Effects } from './define-tool.js';
 import type { Limits } from './limits.js';
 import type { Mode } from './mode.js';
@@ -25,6 +26,8 @@ export interface AgentSpec {
   /** USD per million tokens of each model that the run may use; a model without an entry has an unknown price. */
   readonly prices: Readonly<Record<string, PriceSpec>>;
   readonly laps?: LapsSpec;
+  /** The form of the answer that ends the run. */
+  readonly output?: OutputSchema;
   /** Whether the namespace has Everlap's search attributes; an upsert of unregistered ones would fail every task. */
   readonly searchAttributes: boolean;
   /** Whether payloads over Temporal's limit have somewhere to go (external storage). */

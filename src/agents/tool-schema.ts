@@ -8,40 +8,60 @@ import { DefinitionError } from './definition-error.js';
  * @throws DefinitionError naming tool and field, where the schema has no JSON Schema or its root is no object.
  */
 export function toolParameters(tool: string, input: z.ZodType): JsonObject {
-  const { $schema: _, ...parameters } = jsonSchema(tool, input);
+  return objectSchema({ where: `Tool ${tool}`, what: 'input', advice: 'convert it in execute()' }, input);
+}
+
+/** Whose schema it is, for error sentences. */
+export interface SchemaSubject {
+  /** E.g. `Tool read`. */
+  readonly where: string;
+  readonly what: 'input' | 'output';
+  /** What to do about a value that JSON does not have. */
+  readonly advice: string;
+}
+
+/** The JSON Schema of one object, as the model has to write it. @throws DefinitionError as {@link toolParameters}. */
+export function objectSchema(subject: SchemaSubject, zodSchema: z.ZodType): JsonObject {
+  const { $schema: _, ...parameters } = jsonSchema(subject, zodSchema);
   if (parameters['type'] !== 'object' || !isJsonObject(parameters)) {
     throw new DefinitionError(
-      `Tool ${tool}: the input must be one object, z.object({ … }), since providers take nothing else (a union goes into a field of it).`,
+      `${subject.where}: the ${subject.what} must be one object, z.object({ … }), since providers take nothing else (a union goes into a field of it).`,
     );
   }
   return { ...parameters, properties: isJsonObject(parameters['properties']) ? parameters['properties'] : {} };
 }
 
-function jsonSchema(tool: string, input: z.ZodType): Record<string, unknown> {
+function jsonSchema(subject: SchemaSubject, zodSchema: z.ZodType): Record<string, unknown> {
   try {
-    const schema = z.toJSONSchema(input, {
+    const schema = z.toJSONSchema(zodSchema, {
       io: 'input',
       target: 'draft-7',
       unrepresentable: 'any',
       // Called once for every node: the only place where zod tells which field it is at.
-      override: ({ zodSchema, path }) => refuse(tool, zodSchema._zod.def, path),
+      override: ({ zodSchema: node, path }) => refuse(subject, node._zod.def, path),
     });
     return JSON.parse(JSON.stringify(schema)) as Record<string, unknown>;
   } catch (error) {
     if (error instanceof DefinitionError) throw error;
     const why = error instanceof Error ? error.message : String(error);
-    throw new DefinitionError(`Tool ${tool}: the input is no zod 4 schema that has a JSON Schema (${why}).`);
+    throw new DefinitionError(
+      `${subject.where}: the ${subject.what} is no zod 4 schema that has a JSON Schema (${why}).`,
+    );
   }
 }
 
 /** @throws DefinitionError for a part of the schema that cannot be written as JSON. */
-function refuse(tool: string, def: z.core.$ZodTypeDef, path: readonly (string | number)[]): void {
+function refuse(
+  { where, what, advice }: SchemaSubject,
+  def: z.core.$ZodTypeDef,
+  path: readonly (string | number)[],
+): void {
   if (!UNREPRESENTABLE.has(def.type) && !isBigIntLiteral(def)) return;
   const field = fieldName(path);
   throw new DefinitionError(
-    `Tool ${tool}, ${field === '' ? 'input' : `input field "${field}"`}: z.${def.type}() has no JSON Schema${
+    `${where}, ${field === '' ? what : `${what} field "${field}"`}: z.${def.type}() has no JSON Schema${
       isBigIntLiteral(def) ? ' for a bigint' : ''
-    }, so no model can write it. Take a string or a number and convert it in execute().`,
+    }, so no model can write it. Take a string or a number and ${advice}.`,
   );
 }
 

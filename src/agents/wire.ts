@@ -86,6 +86,16 @@ export interface CompactOutput {
   readonly problem?: string;
 }
 
+export interface CheckOutputInput {
+  readonly agent: string;
+  readonly answer: string;
+}
+
+export interface CheckOutputOutput {
+  /** What is wrong with the answer, for the model; absent where it has the agent's form. */
+  readonly problem?: string;
+}
+
 export interface VerifyInput {
   readonly command: string;
   readonly call: { readonly runId: string; readonly lap: number };

@@ -36,7 +36,9 @@ function parseResult(value: unknown): AgentResult | undefined {
   return parsed.success ? (parsed.data as AgentResult) : undefined;
 }
 
-export async function awaitResult(client: Client, run: RunHandle): Promise<AgentResult> {
+type Asked = Pick<RunHandle, 'id' | 'temporal' | 'state'>;
+
+export async function awaitResult(client: Client, run: Asked): Promise<AgentResult> {
   try {
     const result = parseResult(await run.temporal.result());
     if (result !== undefined) return result;
@@ -47,11 +49,7 @@ export async function awaitResult(client: Client, run: RunHandle): Promise<Agent
   }
 }
 
-async function resultOfFailure(
-  client: Client,
-  run: RunHandle,
-  cause: Error | undefined,
-): Promise<AgentResult | undefined> {
+async function resultOfFailure(client: Client, run: Asked, cause: Error | undefined): Promise<AgentResult | undefined> {
   if (cause instanceof ApplicationFailure) return parseResult(cause.details?.[0]);
   if (!(cause instanceof CancelledFailure)) return undefined;
   const { memo } = await client.workflow.getHandle(run.id).describe();
@@ -59,7 +57,7 @@ async function resultOfFailure(
 }
 
 /** Terminated, timed out, or cancelled before its first workflow task: the run itself had no chance to say anything. */
-async function withoutResult(run: RunHandle, error: WorkflowFailedError): Promise<AgentResult> {
+async function withoutResult(run: Asked, error: WorkflowFailedError): Promise<AgentResult> {
   const cancelled = error.cause instanceof CancelledFailure;
   const view = await run.state().catch(() => undefined);
   return {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Client, Connection, type WorkflowExecutionInfo, type WorkflowStartOptions } from '@temporalio/client';
 import type { ExternalStorage, Workflow } from '@temporalio/common';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
-import { DEFAULT_TASK_QUEUE, type AgentDefinition } from '../agents/define-agent.js';
+import { DEFAULT_TASK_QUEUE, type AgentDefinition, type AgentWithOutput } from '../agents/define-agent.js';
 import type { AgentRunInput, RunSettings } from '../agents/run-input.js';
 import { WORKFLOW_TYPE } from '../agents/wire.js';
 import { cut } from '../conversation/cut-text.js';
@@ -35,6 +35,15 @@ export interface StartOptions {
   readonly taskQueue?: string;
   /** Anything else that Temporal takes for a start: id reuse and conflict policies, memo, timeouts. */
   readonly workflow?: Omit<WorkflowStartOptions<Workflow>, 'args' | 'taskQueue' | 'workflowId'>;
+}
+
+/** The result of its run is typed. */
+export interface StartWithOutput<Output> extends StartOptions {
+  readonly agent: AgentWithOutput<Output>;
+}
+
+interface Steered {
+  readonly steer: TextArgument;
 }
 
 export interface ListOptions {
@@ -93,24 +102,30 @@ export class EverlapClient {
   }
 
   /** Starts a run and returns at once. @throws WorkflowExecutionAlreadyStartedError where the id is taken. */
-  async start(options: StartOptions): Promise<RunHandle> {
+  async start<Output>(options: StartWithOutput<Output>): Promise<RunHandle<Output>>;
+  async start(options: StartOptions): Promise<RunHandle>;
+  async start(options: StartOptions): Promise<RunHandle<unknown>> {
     const handle = await this.temporal.workflow.start(WORKFLOW_TYPE, this.startOptions(options));
-    return this.handle(handle.workflowId);
+    return this.handleFor(handle.workflowId, options.agent);
   }
 
   /** Starts a run with a first steering, or steers it where one of this id runs already, in one request. */
-  async startWithSteer(options: StartOptions & { readonly steer: TextArgument }): Promise<RunHandle> {
+  async startWithSteer<Output>(options: StartWithOutput<Output> & Steered): Promise<RunHandle<Output>>;
+  async startWithSteer(options: StartOptions & Steered): Promise<RunHandle>;
+  async startWithSteer(options: StartOptions & Steered): Promise<RunHandle<unknown>> {
     const handle = await this.temporal.workflow.signalWithStart(WORKFLOW_TYPE, {
       ...this.startOptions(options),
       signal: 'steer',
       signalArgs: [options.steer],
     });
-    return this.handle(handle.workflowId);
+    return this.handleFor(handle.workflowId, options.agent);
   }
 
-  /** A handle of a run that was started anywhere; nothing is asked of the server yet. */
-  handle(id: string): RunHandle {
-    return new RunHandle(this.temporal, id);
+  /** A handle of a run that was started anywhere; nothing is asked of the server yet. With its agent, the result is typed. */
+  handle<Output>(id: string, agent: AgentWithOutput<Output>): RunHandle<Output>;
+  handle(id: string, agent?: AgentDefinition | string): RunHandle;
+  handle(id: string, agent?: AgentDefinition | string): RunHandle<unknown> {
+    return this.handleFor(id, agent);
   }
 
   /** Runs, newest first. */
@@ -133,6 +148,10 @@ export class EverlapClient {
   /** Closes the connection that {@link connect} made. */
   close(): Promise<void> {
     return this.close_();
+  }
+
+  private handleFor(id: string, agent: AgentDefinition | string | undefined): RunHandle<unknown> {
+    return new RunHandle(this.temporal, id, typeof agent === 'object' ? agent.output : undefined);
   }
 
   private startOptions({ agent, task, id, settings, taskQueue, workflow }: StartOptions) {

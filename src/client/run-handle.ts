@@ -1,6 +1,6 @@
 /** `RunHandle`: one run, spoken to by its id. Needs no execution id: continue-as-new goes unnoticed. */
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import type { AgentResult } from '../agents/result.js';
+import type { AgentOutput } from '../agents/output-schema.js';
 import type { LimitOptions } from '../agents/limits.js';
 import type { Message } from '../conversation/message.js';
 import type { Mode } from '../agents/mode.js';
@@ -23,14 +23,17 @@ import { followHistory, type EventsOptions } from '../watch/follow-history.js';
 import { live, type LiveOptions } from '../watch/live.js';
 import { toRunError } from './errors.js';
 import { awaitResult } from './await-result.js';
+import { typedResult, type RunResult } from './typed-result.js';
 
-export class RunHandle {
+/** `Output`: what the run's output is, where it was started with an agent that has an `output`. */
+export class RunHandle<Output = string | null> {
   /** The plain Temporal handle, for all that Everlap does not wrap. */
   readonly temporal: WorkflowHandle;
 
   constructor(
     private readonly client: Client,
     readonly id: string,
+    private readonly output?: AgentOutput<Output>,
   ) {
     this.temporal = client.workflow.getHandle(id);
   }
@@ -117,8 +120,10 @@ export class RunHandle {
   }
 
   /** Waits for the end. An AgentResult for every way to end, failed and cancelled included. @throws RunNotFoundError. */
-  result(): Promise<AgentResult> {
-    return this.guard('result', () => awaitResult(this.client, this));
+  async result(): Promise<RunResult<Output>> {
+    const result = await this.guard('result', () => awaitResult(this.client, this));
+    // Without a form, Output is its default: the text as it is.
+    return this.output ? typedResult(this.id, result, this.output) : (result as RunResult<Output>);
   }
 
   /**

@@ -19,6 +19,7 @@ import { exhaustedLimit } from './limits.js';
 import { takeOver } from './hand-over.js';
 import { endLap } from './laps.js';
 import { listen } from './listen.js';
+import { askForOutputAgain, outputProblem } from './output.js';
 import { showInSearch } from './presentation.js';
 import { drainSteering, takeFollowUp } from './queues.js';
 import { reportLast, reportToParent } from './report-to-parent.js';
@@ -113,7 +114,7 @@ async function loop(run: Run): Promise<Ending> {
     const stopped = await safePoint(run);
     // An answer in hand is not thrown away for a deadline that passed while it was made.
     if (stopped && (stopped.status !== 'exhausted' || calls.length > 0)) return stopped;
-    const end = calls.length === 0 ? afterAnswer(run) : await afterCalls(run, answer);
+    const end = calls.length === 0 ? await afterAnswer(run) : await afterCalls(run, answer);
     if (end) return end;
     await continueIfDue(run);
   }
@@ -125,8 +126,9 @@ function takeSteering(run: Run): void {
 }
 
 /** No calls: the turn's text is the answer, unless somebody has said something meanwhile. */
-function afterAnswer(run: Run): Ending | undefined {
+async function afterAnswer(run: Run): Promise<Ending | undefined> {
   const { state } = run;
+  const problem = await outputProblem(run);
   const limit = exhaustedLimit(state, Date.now());
   if (state.steering.length > 0) {
     const grace = limit?.reason === 'max_turns' && state.graceTurns === 0;
@@ -136,6 +138,7 @@ function afterAnswer(run: Run): Ending | undefined {
       return undefined;
     }
   }
+  if (problem !== undefined) return limit ?? askForOutputAgain(run, problem);
   if (state.followUps.length > 0 && limit !== undefined) return limit;
   const followUp = takeFollowUp(state);
   if (followUp === null) return { status: 'completed', reason: 'answered' };

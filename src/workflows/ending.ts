@@ -3,6 +3,7 @@ import { ContinueAsNew, isCancellation } from '@temporalio/workflow';
 import type { AgentResult, Ending } from '../agents/result.js';
 import { callsOf } from '../conversation/conversation.js';
 import { callModel } from './call-model.js';
+import { bareOutput } from './output.js';
 import { unconsumed } from './queues.js';
 import { DeadlinePassed, type Run } from './run.js';
 import { closeCalls } from './run-tools.js';
@@ -66,7 +67,7 @@ function outputOf(run: Run, ending: Ending): string | null {
   const { lastText, forceFinish } = run.state;
   switch (ending.status) {
     case 'completed':
-      return lastText;
+      return bareOutput(run, lastText);
     case 'stopped':
       return ending.reason === 'force_finished' ? (forceFinish?.output ?? lastText) : null;
     case 'exhausted':

@@ -97,6 +97,7 @@ function nextLap(run: Run, laps: LapsSpec, report: string): void {
     lastText: null,
     modelIndex: 0,
     graceTurns: 0,
+    wrongOutputs: 0,
     overflowsInARow: 0,
     overflowedAt: null,
     stuck: { signatures: [], warned: false },

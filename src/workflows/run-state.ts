@@ -16,6 +16,7 @@ export type Transition =
   | 'steering'
   | 'follow_up'
   | 'empty_answer'
+  | 'wrong_output'
   | 'answer_cut'
   | 'overflow'
   | 'stuck_warning'
@@ -90,6 +91,8 @@ export interface RunState {
   /** Tokens, by estimate, of which the current model said last that they are too many; null while it did not. */
   overflowedAt: number | null;
   failedLaps: number;
+  /** Answers in a row that did not have the form of the agent's output. */
+  wrongOutputs: number;
   /** The note of `hand_off` for the next lap. */
   handoff: string | null;
   /** What went wrong last, as a sentence; the run may have gone on since. */
@@ -132,6 +135,7 @@ export function newRunState(task: string, now: number): RunState {
     overflowsInARow: 0,
     overflowedAt: null,
     failedLaps: 0,
+    wrongOutputs: 0,
     handoff: null,
     lastError: null,
   };
