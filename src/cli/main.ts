@@ -3,6 +3,7 @@
 import { Command, CommanderError } from 'commander';
 import { sentenceOf } from './cli-error.js';
 import { controlCommands } from './commands/control.js';
+import { decisionCommands } from './commands/decide.js';
 import { devCommand } from './commands/dev.js';
 import { doctorCommand } from './commands/doctor.js';
 import { listCommand } from './commands/list.js';
@@ -33,6 +34,7 @@ function program(): Command {
     stateCommand(),
     messagesCommand(),
     ...controlCommands(),
+    ...decisionCommands(),
     watchCommand(finish),
     doctorCommand(finish),
     setupCommand(),

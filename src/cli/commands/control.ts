@@ -2,16 +2,12 @@
 import type { Command } from 'commander';
 import type { QueuedAnswer, RunHandle, StandingAnswer } from '../../client.js';
 import { CliError } from '../cli-error.js';
+import { ask, toRun, type AskFlags } from '../ask-run.js';
 import { withSession } from '../connect.js';
 import { durationText } from '../figures.js';
-import { command, limitsOf, withLimitOptions, type CommonFlags, type LimitFlags } from '../options.js';
+import { limitsOf, withLimitOptions, type LimitFlags } from '../options.js';
 import { note, printJson, printLine } from '../output.js';
-import { describeRun, requireWorkerOf, workerPolls } from '../workers.js';
-
-type Flags = CommonFlags & { readonly json?: true };
-
-/** A run answers at its next safe point, which may be far: a long tool, a long answer. */
-const SLOW_MS = 2_000;
+import { describeRun, workerPolls } from '../workers.js';
 
 export function controlCommands(): Command[] {
   return [
@@ -25,12 +21,6 @@ export function controlCommands(): Command[] {
   ];
 }
 
-function toRun(name: string, description: string): Command {
-  return command(name, description)
-    .argument('<id>', 'the run’s id')
-    .option('--json', 'the run’s answer as one JSON object');
-}
-
 function withText(
   name: string,
   description: string,
@@ -38,7 +28,7 @@ function withText(
 ): Command {
   return toRun(name, description)
     .argument('<text>', 'what to say')
-    .action((id: string, text: string, flags: Flags) =>
+    .action((id: string, text: string, flags: AskFlags) =>
       ask(
         id,
         flags,
@@ -49,14 +39,14 @@ function withText(
 }
 
 function plain(name: string, description: string, say: (run: RunHandle) => Promise<StandingAnswer>): Command {
-  return toRun(name, description).action((id: string, flags: Flags) => ask(id, flags, say, standing));
+  return toRun(name, description).action((id: string, flags: AskFlags) => ask(id, flags, say, standing));
 }
 
 function finishCommand(): Command {
   return toRun('finish', 'End a run at its next safe point, with a valid conversation')
     .option('--reason <text>', 'why, for those who read the run later')
     .option('--output <text>', 'the result’s output (default: the last text of the model)')
-    .action((id: string, flags: Flags & { readonly reason?: string; readonly output?: string }) => {
+    .action((id: string, flags: AskFlags & { readonly reason?: string; readonly output?: string }) => {
       const { reason, output } = flags;
       const finish = { ...(reason !== undefined && { reason }), ...(output !== undefined && { output }) };
       return ask(
@@ -70,7 +60,7 @@ function finishCommand(): Command {
 
 function limitsCommand(): Command {
   return withLimitOptions(toRun('limits', 'Change limits of a run; those not named stay')).action(
-    (id: string, flags: Flags & LimitFlags) => {
+    (id: string, flags: AskFlags & LimitFlags) => {
       const limits = limitsOf(flags);
       if (limits === undefined) {
         throw new CliError('Name at least one limit: --turns, --tokens, --usd, --duration or --tool-calls.');
@@ -94,7 +84,7 @@ function limitsCommand(): Command {
 
 /** The one that the server takes by itself. */
 function cancelCommand(): Command {
-  return toRun('cancel', 'Cancel a run; its tools and model call are told').action((id: string, flags: Flags) =>
+  return toRun('cancel', 'Cancel a run; its tools and model call are told').action((id: string, flags: AskFlags) =>
     withSession(flags, async (session) => {
       const { status, taskQueue } = await describeRun(session, id);
       // The server itself takes a cancel of a closed workflow without a word.
@@ -106,21 +96,6 @@ function cancelCommand(): Command {
       note(`No worker polls the run's task queue "${taskQueue}": it ends as soon as one does.`);
     }),
   );
-}
-
-function ask<T>(
-  id: string,
-  flags: Flags,
-  say: (run: RunHandle) => Promise<T>,
-  sentence: (answer: T) => string,
-): Promise<void> {
-  return withSession(flags, async (session) => {
-    await requireWorkerOf(session, id, 'message');
-    const slow = setTimeout(() => note('Waiting: the run answers at its next safe point.'), SLOW_MS);
-    const answer = await say(session.client.handle(id)).finally(() => clearTimeout(slow));
-    if (flags.json) printJson(answer);
-    else printLine(sentence(answer));
-  });
 }
 
 function standing({ status, phase, lap, turn }: StandingAnswer): string {
