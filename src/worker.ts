@@ -16,6 +16,9 @@ import { cachedRuns } from './storage/cached-runs.js';
 import { checkOneProtobuf } from './storage/one-protobuf.js';
 import { openaiChat } from './models/openai-chat.js';
 
+export type { ArtifactPart, ArtifactStore } from './artifacts/artifact-store.js';
+export { folderArtifacts } from './artifacts/folder-artifacts.js';
+export { s3Artifacts, type S3ArtifactsOptions, type S3ClientLike } from './artifacts/s3-artifacts.js';
 export { folderStorage, type FolderStorageOptions } from './storage/folder-storage.js';
 export { openaiChat } from './models/openai-chat.js';
 export { openaiResponses } from './models/openai-responses.js';

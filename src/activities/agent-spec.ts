@@ -6,11 +6,12 @@ import { toMs, type Duration } from '../agents/duration.js';
 import { HAND_OFF } from '../agents/hand-off.js';
 import { DEFAULT_TURNS, parseLimits } from '../agents/limits.js';
 import type { AgentSpec, AgentToolSpec, LapsSpec, ModelSpec, PriceSpec, ToolSpec } from '../agents/spec.js';
+import { DEFAULT_MAX_CHARS, READ_RESULT_NAME } from '../agents/wire.js';
 import { contextWindowOf } from '../models/context-window.js';
 import { priceOf } from '../models/prices.js';
+import { READ_RESULT } from '../tools/read-result.js';
 import { digest } from './conversation-hash.js';
 
-export const DEFAULT_MAX_CHARS = 20_000;
 const MINUTE = 60_000;
 
 export interface Surroundings {
@@ -47,7 +48,7 @@ export function specOf(
     instructions: options.instructions,
     model,
     fallbackModels,
-    tools: [...agent.tools, ...(options.laps?.handoff === 'note' ? [HAND_OFF] : [])].map(toolSpec),
+    tools: [...agent.tools, ...builtInTools(agent, options)].map(toolSpec),
     limits,
     onLimit: options.onLimit ?? 'stop',
     mode: options.mode ?? 'ask',
@@ -66,6 +67,15 @@ export function specOf(
     ...surroundings,
   };
   return { hash: digest(JSON.stringify(spec)), ...spec };
+}
+
+function builtInTools({ tools }: AgentDefinition, { laps, toolResult }: AgentOptions): ToolDefinition[] {
+  const mayBeLong = tools.some(({ execution }) => execution === 'activity' || execution === 'local');
+  const hasOwn = tools.some(({ name }) => name === READ_RESULT_NAME);
+  return [
+    ...(laps?.handoff === 'note' ? [HAND_OFF] : []),
+    ...(mayBeLong && !hasOwn && toolResult?.readResult !== false ? [READ_RESULT] : []),
+  ];
 }
 
 function modelSpec(model: string | ModelOptions): ModelSpec {

@@ -9,6 +9,8 @@ import { DefinitionError } from '../agents/definition-error.js';
 import type { AgentSpec, PriceSpec } from '../agents/spec.js';
 import type { RunSettings } from '../agents/run-input.js';
 import { DESCRIBE_FAILURE } from '../agents/wire.js';
+import { cutText } from '../conversation/cut-text.js';
+import { jsonBytes } from '../conversation/paging.js';
 import { specOf } from './agent-spec.js';
 import type { RunCache } from './run-cache.js';
 import { SETTINGS, type Settings } from './run-settings.js';
@@ -23,9 +25,19 @@ export interface DescribeDependencies {
   readonly storesLargePayloads: () => boolean;
 }
 
+/** The task is in the run's input, in its conversation, and in the input of every execution after; a payload has 2 MB. */
+const MAX_TASK_BYTES = 1_500_000;
+/** The spec is carried along too, and goes into a page of messages for workers that do not know it. */
+const MAX_SPEC_BYTES = 500_000;
+/** What people typed is quoted, and may be anything. */
+const MAX_SENTENCE = 2000;
+
 const INPUT = z.object({
   agent: z.string(),
-  task: z.string().refine((task) => task.trim() !== '', 'is empty'),
+  task: z
+    .string()
+    .refine((task) => task.trim() !== '', 'is empty')
+    .refine((task) => jsonBytes(task) <= MAX_TASK_BYTES, `is too long: ${MAX_TASK_BYTES} bytes as JSON are the most`),
   settings: SETTINGS.optional(),
 });
 
@@ -38,8 +50,8 @@ export async function describeAgent(dependencies: DescribeDependencies, raw: unk
   const agent = dependencies.agents.get(input.data.agent);
   if (agent === undefined) {
     const known = [...dependencies.agents.keys()].join(', ');
-    const message = `There is no agent "${input.data.agent}" on this worker; it has: ${known}.`;
-    throw ApplicationFailure.nonRetryable(message, DESCRIBE_FAILURE.unknownAgent);
+    const message = `There is no agent "${cutText(input.data.agent, 100)}" on this worker; it has: ${known}.`;
+    throw ApplicationFailure.nonRetryable(cutText(message, MAX_SENTENCE), DESCRIBE_FAILURE.unknownAgent);
   }
   const { prices, cache } = dependencies;
   const searchAttributes = await dependencies.searchAttributes();
@@ -47,6 +59,12 @@ export async function describeAgent(dependencies: DescribeDependencies, raw: unk
     const { options } = defineAgent(withSettings(agent.options, input.data.settings ?? {}));
     const storesLargePayloads = dependencies.storesLargePayloads();
     const spec = specOf(agent, options, { prices, searchAttributes, storesLargePayloads });
+    const bytes = jsonBytes(spec);
+    if (bytes > MAX_SPEC_BYTES) {
+      throw new DefinitionError(
+        `Agent ${agent.name}: its instructions and its tools' schemas have ${bytes} bytes as JSON; ${MAX_SPEC_BYTES} are the most. Put long texts into files.`,
+      );
+    }
     cache.keepSpec(spec);
     return spec;
   } catch (error) {
@@ -54,17 +72,18 @@ export async function describeAgent(dependencies: DescribeDependencies, raw: unk
   }
 }
 
-/** Settings go before the definition: whole fields, but single limits, and single fields of model and context. */
+/** Settings go before the definition: whole fields, but single ones of limits, model, context and toolResult. */
 function withSettings(options: AgentOptions, settings: Settings): AgentOptions {
   // Durations are checked by defineAgent, with a sentence; the schema knows them as text only.
   const given = settings as Omit<RunSettings, 'laps'> & { laps?: RunSettings['laps'] };
-  const { laps, limits, model, context, ...rest } = given;
+  const { laps, limits, model, context, toolResult, ...rest } = given;
   return {
     ...options,
     ...rest,
     ...(model && { model: { ...modelOptions(options.model), ...modelOptions(model) } }),
     ...(limits && { limits: { ...options.limits, ...limits } }),
     ...(context && { context: { ...options.context, ...context } }),
+    ...(toolResult && { toolResult: { ...options.toolResult, ...toolResult } }),
     ...(laps !== undefined && { laps: laps ?? undefined }),
   };
 }
@@ -74,5 +93,5 @@ function modelOptions(model: string | ModelOptions): ModelOptions {
 }
 
 function bad(message: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(message, DESCRIBE_FAILURE.badRequest);
+  return ApplicationFailure.nonRetryable(cutText(message, MAX_SENTENCE), DESCRIBE_FAILURE.badRequest);
 }

@@ -1,6 +1,8 @@
 /** All activities of a worker, by their names on the wire. */
 import { agentsByName, toolsByName, type ConfigOptions } from '../agents/define-config.js';
 import {
+  DEFAULT_MAX_CHARS,
+  READ_RESULT_NAME,
   toolActivity,
   type CallModelInput,
   type CallModelOutput,
@@ -8,26 +10,28 @@ import {
   type CheckOutputOutput,
   type CompactInput,
   type CompactOutput,
+  type ToolInput,
   type ToolOutput,
   type VerifyInput,
   type VerifyOutput,
 } from '../agents/wire.js';
 import type { AgentSpec } from '../agents/spec.js';
-import { headAndTail } from '../conversation/cut-text.js';
+import { boundResult, shortened } from '../artifacts/bound-result.js';
+import { folderArtifacts } from '../artifacts/folder-artifacts.js';
 import type { ModelProvider } from '../models/provider.js';
-import { DEFAULT_MAX_CHARS } from './agent-spec.js';
+import { readResult } from '../tools/read-result.js';
 import { callModel } from './call-model.js';
 import { checkOutput } from './check-output.js';
 import { compactConversation } from './compact-conversation.js';
 import { describeAgent } from './describe-agent.js';
 import type { RunCache } from './run-cache.js';
-import { runTool } from './run-tool.js';
+import { runTool, type ToolDependencies } from './run-tool.js';
 import { hasSearchAttributesCached } from './search-attributes.js';
 import { checkOf } from './tool-arguments.js';
 import { verifyWorkspace } from './verify-workspace.js';
 import { DEFAULT_WORKSPACES } from './workspaces.js';
 
-export interface ActivityDependencies extends Pick<ConfigOptions, 'agents' | 'prices' | 'workspaces'> {
+export interface ActivityDependencies extends Pick<ConfigOptions, 'agents' | 'prices' | 'workspaces' | 'artifacts'> {
   readonly provider: ModelProvider;
   readonly cache: RunCache;
   /** Aborts when the worker begins to shut down. */
@@ -41,10 +45,12 @@ export type Activities = Record<
   (input: never) => Promise<AgentSpec | CallModelOutput | CheckOutputOutput | CompactOutput | ToolOutput | VerifyOutput>
 >;
 
+type Bound = ToolDependencies['bound'];
+
 /** @throws DefinitionError where a tool's JSON Schema does not compile. */
 export function createActivities(dependencies: ActivityDependencies): Activities {
   const { agents, prices = {}, workspaces = DEFAULT_WORKSPACES, provider, cache, shutdown } = dependencies;
-  const { storesLargePayloads } = dependencies;
+  const { artifacts = folderArtifacts(), storesLargePayloads } = dependencies;
   const byName = agentsByName(agents);
   const searchAttributes = hasSearchAttributesCached();
   const activities: Activities = {
@@ -55,7 +61,12 @@ export function createActivities(dependencies: ActivityDependencies): Activities
   };
   activities['checkOutput'] = (input: CheckOutputInput) => checkOutput(agentsByName(agents), input);
   activities['verifyWorkspace'] = (input: VerifyInput) => verifyWorkspace(workspaces, input);
-  const bound = async (text: string): Promise<string> => headAndTail(text, DEFAULT_MAX_CHARS);
+  const bound: Bound = (text, input, signal) => boundResult(artifacts, text, input, signal);
+  activities[toolActivity(READ_RESULT_NAME)] = (input: ToolInput) => {
+    const maxChars = input.maxChars ?? DEFAULT_MAX_CHARS;
+    const boundPage: Bound = async (text) => shortened(text, maxChars);
+    return runTool(readResult(artifacts, maxChars), { workspaces, bound: boundPage }, input);
+  };
   for (const tool of toolsByName(agents).values()) {
     if (tool.input === undefined) checkOf(tool);
     activities[toolActivity(tool.name)] = (input: unknown) => runTool(tool, { workspaces, bound }, input);

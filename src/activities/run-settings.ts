@@ -45,7 +45,7 @@ export const SETTINGS = z.strictObject({
       compactModel: z.string().min(1).optional(),
     })
     .optional(),
-  toolResult: z.strictObject({ maxChars: WHOLE }).optional(),
+  toolResult: z.strictObject({ maxChars: WHOLE.optional(), readResult: z.boolean().optional() }).optional(),
   /** null: none, whatever the agent's definition says. */
   laps: LAPS.nullable().optional(),
 });

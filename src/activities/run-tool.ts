@@ -7,8 +7,8 @@ import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
 import type { ToolContext, ToolDefinition } from '../agents/define-tool.js';
 import { ToolError } from '../agents/tool-error.js';
-import { TOOL_FAILURE, toolActivity, type ToolInput, type ToolOutput } from '../agents/wire.js';
-import { cutText, headAndTail } from '../conversation/cut-text.js';
+import { TOOL_FAILURE, TOOL_GRACE_MS, toolActivity, type ToolInput, type ToolOutput } from '../agents/wire.js';
+import { cutText } from '../conversation/cut-text.js';
 import { errorText } from './error-text.js';
 import { startHeartbeat, type Heartbeat } from './heartbeat.js';
 import { afterMs } from './long-timer.js';
@@ -20,13 +20,13 @@ import { openWorkspaceOf } from './workspaces.js';
 /** For a tool to end by itself after its signal has aborted, before it is left behind. */
 const ABORT_GRACE_MS = 1000;
 const INTERRUPTED_RETRY_DELAY_MS = 100;
-/** Characters of a result that is too long for the model and has nowhere to go. */
-const UNSTORED_CHARS = 20_000;
+const STORING_MARGIN_MS = 1500;
+const MAX_STORING_MS = 60_000;
 
 export interface ToolDependencies {
   readonly workspaces: string;
-  /** Stores what is too long for the model, and gives the text that it sees instead. */
-  readonly bound: (text: string, input: ToolInput) => Promise<string>;
+  /** Stores what is too long for the model, in the time that is left, and gives the text that it sees instead. */
+  readonly bound: (text: string, input: ToolInput, signal: AbortSignal) => Promise<string>;
 }
 
 const INPUT = z.object({
@@ -39,12 +39,15 @@ const INPUT = z.object({
     idempotencyKey: z.string(),
   }),
   reconcile: z.literal(true).optional(),
+  maxChars: z.number().optional(),
+  stored: z.literal(false).optional(),
   gate: z.literal(true).optional(),
 });
 
 export async function runTool(tool: ToolDefinition, dependencies: ToolDependencies, raw: unknown): Promise<ToolOutput> {
   const { cancellationSignal } = Context.current();
   const heartbeat = startHeartbeat();
+  const startedAt = Date.now();
   const timeUp = new AbortController();
   const stopTimer = afterMs(tool.timeoutMs, () => timeUp.abort(new Error(`${tool.name}: its time is up.`)));
   const signal = AbortSignal.any([cancellationSignal, timeUp.signal]);
@@ -57,7 +60,9 @@ export async function runTool(tool: ToolDefinition, dependencies: ToolDependenci
       throw failureOf(error);
     });
     if (done === ABANDONED) throw abandoned(tool, started);
-    return 'result' in done ? { text: await boundedText(dependencies, done.result, input) } : done;
+    return 'result' in done
+      ? { text: await dependencies.bound(toText(done.result), input, storing(tool, startedAt)) }
+      : done;
   } finally {
     stopTimer();
     heartbeat.stop();
@@ -96,14 +101,11 @@ async function run(
   return invoke(tool, input, args.value, context);
 }
 
-/** A tool that ran is not run again because its result could not be stored. */
-async function boundedText({ bound }: ToolDependencies, result: unknown, input: ToolInput): Promise<string> {
-  const text = toText(result);
-  try {
-    return await bound(text, input);
-  } catch (error) {
-    return headAndTail(`${text}\n(The whole result could not be stored: ${errorText(error)})`, UNSTORED_CHARS);
-  }
+/** Aborts a little before Temporal would give the activity up, result and all; or with the run or its worker. */
+function storing(tool: ToolDefinition, startedAt: number): AbortSignal {
+  const left = startedAt + tool.timeoutMs + TOOL_GRACE_MS - STORING_MARGIN_MS - Date.now();
+  const time = AbortSignal.timeout(Math.max(0, Math.min(left, MAX_STORING_MS)));
+  return AbortSignal.any([Context.current().cancellationSignal, time]);
 }
 
 async function needsApproval({ approval }: ToolDefinition, args: unknown): Promise<boolean> {

@@ -9,6 +9,7 @@ import type { ToolDefinition } from './define-tool.js';
 import { toMs, type Duration } from './duration.js';
 import { HAND_OFF } from './hand-off.js';
 import { MODES, type Mode } from './mode.js';
+import { MAX_TURN_CHARS } from './wire.js';
 import { parseLimits, type LimitOptions } from './limits.js';
 import { agentOutput, type AgentOutput } from './output-schema.js';
 
@@ -55,6 +56,13 @@ export interface LapsOptions {
   readonly spec?: 'pinned' | 'per-lap';
 }
 
+export interface ToolResultOptions {
+  /** Characters of one result that the model sees, from 200 to 400,000. Default 20,000; of many calls at once, each has less. */
+  readonly maxChars?: number;
+  /** Whether longer results are stored whole, for the model to read on with the tool `read_result`. Default true. */
+  readonly readResult?: boolean;
+}
+
 export interface AgentOptions {
   /** 1 to 64 letters, digits, `_`, `-`. */
   readonly name: string;
@@ -71,8 +79,7 @@ export interface AgentOptions {
   /** Equal calls with equal results in a row that count as stuck, also in cycles. Default 3. */
   readonly stuckWindow?: number;
   readonly context?: ContextOptions;
-  /** Characters of one tool result that the model sees. Default 20,000. */
-  readonly toolResult?: { readonly maxChars: number };
+  readonly toolResult?: ToolResultOptions;
   readonly laps?: LapsOptions;
   /**
    * The form of the answer: a `z.object(…)`. A wrong answer goes back to the model with what is wrong, three times at most. The
@@ -115,7 +122,7 @@ export function defineAgent(options: AgentOptions): AgentDefinition {
   if (options.onLimit !== undefined) oneOf(`${where}: onLimit`, options.onLimit, ['stop', 'summarize']);
   if (options.heartbeatTimeout !== undefined) toMs(`${where}: heartbeatTimeout`, options.heartbeatTimeout);
   if (options.stuckWindow !== undefined) atLeast(`${where}: stuckWindow`, options.stuckWindow, 2);
-  if (options.toolResult !== undefined) atLeast(`${where}: toolResult.maxChars`, options.toolResult.maxChars, 200);
+  checkToolResult(where, options.toolResult);
   checkContext(where, options.context);
   checkLaps(where, options.laps);
   const tools = checkTools(where, options.tools ?? []);
@@ -180,6 +187,13 @@ function checkTools(where: string, tools: readonly ToolDefinition[]): readonly T
     names.add(tool.name);
   }
   return [...tools];
+}
+
+function checkToolResult(where: string, { maxChars }: ToolResultOptions = {}): void {
+  if (maxChars === undefined) return;
+  atLeast(`${where}: toolResult.maxChars`, maxChars, 200);
+  if (maxChars <= MAX_TURN_CHARS) return;
+  throw new DefinitionError(`${where}: toolResult.maxChars is ${maxChars}; it may be ${MAX_TURN_CHARS} at most.`);
 }
 
 function checkContext(where: string, context: ContextOptions | undefined): void {

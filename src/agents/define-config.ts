@@ -1,5 +1,6 @@
 /** `defineConfig`: what `everlap.config.ts` exports; read by the CLI and by `createWorker`. Safe to import anywhere. */
 import type { ExternalStorage } from '@temporalio/common';
+import type { ArtifactStore } from '../artifacts/artifact-store.js';
 import type { ModelProvider } from '../models/provider.js';
 import { DEFAULT_TASK_QUEUE, type AgentDefinition } from './define-agent.js';
 import { DefinitionError, isList, shown } from './definition-error.js';
@@ -12,6 +13,11 @@ export interface ConfigOptions {
   readonly taskQueue?: string;
   /** Folder under which each run gets its own workspace folder. Default `.everlap/workspaces`. */
   readonly workspaces?: string;
+  /**
+   * Where tool results lie that are too long for the model, for `read_result`. Default: the folder `.everlap/artifacts`.
+   * For workers on several machines: `s3Artifacts`, or `folderArtifacts` of a folder that they share.
+   */
+  readonly artifacts?: ArtifactStore;
   /** Who answers model calls. Default: OpenAI chat completions, by OPENAI_API_KEY and OPENAI_BASE_URL. */
   readonly provider?: ModelProvider;
   /** Where payloads over Temporal's limit of 2 MB go: `folderStorage` for one machine, S3 for a fleet. */

@@ -54,9 +54,20 @@ export interface ToolInput {
   readonly call: ToolCallInfo;
   /** Asks the tool's `reconcile` for the outcome of an earlier attempt, instead of running it. */
   readonly reconcile?: true;
+  /** Characters of the result that the model sees; absent: {@link DEFAULT_MAX_CHARS}. */
+  readonly maxChars?: number;
+  /** Present where a longer result is not kept whole: the model has no `read_result`. */
+  readonly stored?: false;
   /** Asks whether the arguments are right and a person must approve, instead of running it. */
   readonly gate?: true;
 }
+
+export const DEFAULT_MAX_CHARS = 20_000;
+/** Characters of all results of one turn together, shared out among its calls: they are messages of one conversation. */
+export const MAX_TURN_CHARS = 400_000;
+
+/** The built-in tool by which a model reads results that are longer. */
+export const READ_RESULT_NAME = 'read_result';
 
 /** `done: false` answers `reconcile` only: the effect surely did not happen. `ask` answers `gate` only. */
 export type ToolOutput =
@@ -108,6 +119,9 @@ export interface VerifyOutput {
 
 /** Memo under which a cancelled run leaves its result: a workflow that is cancelled returns none. */
 export const RESULT_MEMO = 'everlapResult';
+
+/** Beyond a tool's own timeout, for its worker to end it, to store its result and to say so. */
+export const TOOL_GRACE_MS = 5000;
 
 /** Failure types of tool activities that the workflow tells apart. */
 export const TOOL_FAILURE = {

@@ -83,6 +83,7 @@ const KNOWN: Readonly<Record<keyof ConfigOptions, true>> = {
   agents: true,
   taskQueue: true,
   workspaces: true,
+  artifacts: true,
   provider: true,
   prices: true,
   externalStorage: true,

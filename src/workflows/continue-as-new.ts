@@ -3,6 +3,7 @@ import { allHandlersFinished, condition, continueAsNew, workflowInfo } from '@te
 import type { AgentSpec } from '../agents/spec.js';
 import type { AgentRunInput } from '../agents/run-input.js';
 import { jsonBytes } from '../conversation/paging.js';
+import { carriedOf } from './carried.js';
 import { compactForPayload } from './compaction.js';
 import type { Run } from './run.js';
 
@@ -42,6 +43,6 @@ function inputOf({ input: { agent, task, settings, parent }, state }: Run, spec:
     task,
     ...(settings && { settings }),
     ...(parent && { parent }),
-    carried: { state, ...(spec && { spec }) },
+    carried: carriedOf(state, spec, task),
   };
 }

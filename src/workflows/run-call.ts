@@ -5,7 +5,16 @@
 import { CancellationScope, isCancellation, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
 import type { ToolCallInfo } from '../agents/define-tool.js';
 import type { ToolSpec } from '../agents/spec.js';
-import { TOOL_FAILURE, toolActivity, type ToolInput, type ToolOutput } from '../agents/wire.js';
+import {
+  DEFAULT_MAX_CHARS,
+  MAX_TURN_CHARS,
+  READ_RESULT_NAME,
+  TOOL_FAILURE,
+  TOOL_GRACE_MS,
+  toolActivity,
+  type ToolInput,
+  type ToolOutput,
+} from '../agents/wire.js';
 import type { JsonObject } from '../conversation/json.js';
 import { shortHash } from '../conversation/short-hash.js';
 import { readFailure, type FailedActivity } from './activity-failures.js';
@@ -13,8 +22,6 @@ import { toolSummary } from './presentation.js';
 import type { Run } from './run.js';
 import type { RunnableCall } from './tool-plan.js';
 
-/** Beyond a tool's own timeout, for the worker to end it itself and say so. */
-const GRACE_MS = 5000;
 /** Times that a `once` tool is offered again to workers, after one that did not know it (a deploy under way). */
 const MAX_UNREGISTERED = 5;
 const UNREGISTERED_WAIT_MS = 2000;
@@ -55,7 +62,17 @@ export async function runCall(run: Run, tool: ToolSpec, input: ToolInput): Promi
 
 /** The input of a call's activity. The key is equal over attempts and resets, and never for other arguments. */
 export function inputOf(run: Run, planned: RunnableCall, args: JsonObject): ToolInput {
-  return { args, call: callInfo(run, planned, args) };
+  const { toolResult, tools } = run.spec;
+  // What ends the run is its output, and nobody reads on in that.
+  const most = planned.tool.ends ? MAX_TURN_CHARS : toolResult.maxChars;
+  const maxChars = Math.min(most, Math.floor(MAX_TURN_CHARS / planned.of));
+  const isReadable = tools.some(({ name }) => name === READ_RESULT_NAME);
+  return {
+    args,
+    call: callInfo(run, planned, args),
+    ...(maxChars !== DEFAULT_MAX_CHARS && { maxChars }),
+    ...(!isReadable && { stored: false as const }),
+  };
 }
 
 function callInfo(run: Run, { call, index, tool }: RunnableCall, args: JsonObject): ToolCallInfo {
@@ -86,7 +103,7 @@ function schedule(run: Run, tool: ToolSpec, input: ToolInput): Promise<ToolOutpu
   const maximumAttempts = tool.effects === 'once' && input.reconcile === undefined ? 1 : tool.attempts;
   const summary = toolSummary(tool.name, input.args);
   const options = {
-    startToCloseTimeout: tool.timeoutMs + GRACE_MS,
+    startToCloseTimeout: tool.timeoutMs + TOOL_GRACE_MS,
     retry: { maximumAttempts, initialInterval: 500 },
     summary,
   };

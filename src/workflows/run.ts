@@ -10,6 +10,7 @@ import type { Mode } from '../agents/mode.js';
 import type { AgentSpec } from '../agents/spec.js';
 import { cutText } from '../conversation/cut-text.js';
 import type { Message } from '../conversation/message.js';
+import { stateOf } from './carried.js';
 import type { OpenChild } from './children.js';
 import { describeProgress } from './presentation.js';
 import { deadlineOf, isPastDeadline } from './limits.js';
@@ -43,7 +44,9 @@ export class Run {
     readonly place: 'own_workflow' | 'within_workflow',
   ) {
     this.state =
-      input.carried?.state ?? newRunState(this.task, this.place === 'own_workflow' ? startOfRun() : Date.now());
+      input.carried === undefined
+        ? newRunState(this.task, this.place === 'own_workflow' ? startOfRun() : Date.now())
+        : stateOf(input.carried, this.task);
     this.pinned = input.carried?.spec ?? null;
     if (input.carried !== undefined && this.state.transition !== 'next_lap') this.state.transition = 'continued_as_new';
   }

@@ -3,6 +3,7 @@ import type { Mode } from '../agents/mode.js';
 import type { ToolSpec } from '../agents/spec.js';
 import { isJsonObject, type JsonObject } from '../conversation/json.js';
 import type { ToolCall } from '../conversation/message.js';
+import { jsonBytes } from '../conversation/paging.js';
 import { cutText } from '../conversation/cut-text.js';
 
 export type PlannedCall =
@@ -12,6 +13,8 @@ export type PlannedCall =
       readonly call: ToolCall;
       readonly tool: ToolSpec;
       readonly args: JsonObject;
+      /** How many calls its answer has. */
+      readonly of: number;
     }
   | { readonly kind: 'refuse'; readonly index: number; readonly call: ToolCall; readonly text: string };
 
@@ -27,6 +30,7 @@ export function planCalls(
   cut: boolean,
   mode: Mode = 'ask',
 ): PlannedCall[] {
+  const room = roomForArguments(calls);
   return calls.map((call, index): PlannedCall => {
     const refuse = (text: string): PlannedCall => ({ kind: 'refuse', index, call, text });
     if (cut && index === calls.length - 1) {
@@ -38,10 +42,29 @@ export function planCalls(
     if (tool === undefined) return refuse(unknownTool(tools, call.name));
     if (mode === 'plan' && tool.effects !== 'none') return refuse(PLAN_MODE);
     const args = parseArguments(call.arguments);
-    return typeof args === 'string'
-      ? refuse(`Error: ${args} The tool was not run.`)
-      : { kind: 'run', index, call, tool, args };
+    if (typeof args === 'string') return refuse(`Error: ${args} The tool was not run.`);
+    if (!room.has(args)) return refuse('Error: the arguments are too long. The tool was not run.');
+    return { kind: 'run', index, call, tool, args, of: calls.length };
   });
+}
+
+/** Bytes of the arguments of one answer: they are scheduled together, in one message of at most 4 MB. */
+const MAX_ARGUMENT_BYTES = 1_000_000;
+/** An answer is bounded, but written anew a number may become five times as long: 1e20. */
+const MOST_GROWTH = 6;
+
+function roomForArguments(calls: readonly ToolCall[]): { has(args: JsonObject): boolean } {
+  const written = calls.reduce((sum, call) => sum + call.arguments.length, 0);
+  if (written * MOST_GROWTH <= MAX_ARGUMENT_BYTES) return { has: () => true };
+  let left = MAX_ARGUMENT_BYTES;
+  return {
+    has: (args) => {
+      const bytes = jsonBytes(args);
+      if (bytes > left) return false;
+      left -= bytes;
+      return true;
+    },
+  };
 }
 
 const PLAN_MODE =

@@ -118,7 +118,7 @@ const single: Record<string, [Step, RegExp | undefined, string?]> = {
   'has brackets in strings': [call('echo', { value: '[['.repeat(500) + '\\"' }), undefined],
   'names nothing': [
     call('', {}),
-    /there is no tool named ""\. The tools are: meet, alone, checked, plain, third, echo\./,
+    /there is no tool named ""\. The tools are: meet, alone, checked, plain, third, echo, read_result\./,
   ],
   'names __proto__': [call('__proto__', {}), /there is no tool named "__proto__"\. The tools are: meet/],
   'names toString': [call('toString', {}), /there is no tool named "toString"/],

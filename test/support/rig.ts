@@ -11,7 +11,7 @@ import { DefaultLogger, NativeConnection, Runtime, type LogEntry, type Worker } 
 import { defineAgent, type AgentDefinition, type AgentOptions } from 'everlap';
 import { EverlapClient, type RunHandle, type StartOptions } from 'everlap/client';
 import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from 'everlap/testing';
-import { createWorker, openaiChat, type CreateWorkerOptions } from 'everlap/worker';
+import { createWorker, folderArtifacts, openaiChat, type CreateWorkerOptions } from 'everlap/worker';
 import { inject } from 'vitest';
 
 /** What this file's workers have logged, for tests that look for what must not be there. Errors are shown besides. */
@@ -82,6 +82,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
         taskQueue,
         provider: openaiChat({ baseUrl: model.baseUrl, apiKey: 'scripted' }),
         workspaces: join(folder, 'workspaces'),
+        artifacts: folderArtifacts(join(folder, 'artifacts')),
         ...workerOptions,
         ...more,
       });
