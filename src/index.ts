@@ -12,9 +12,9 @@ export { defineConfig } from './agents/define-config.js';
 export type { Config, ConfigOptions } from './agents/define-config.js';
 export { agentTool } from './agents/agent-tool.js';
 export type { AgentReference, AgentToolOptions } from './agents/agent-tool.js';
-export { askHuman } from './agents/ask-human.js';
 export { handoffTo } from './agents/handoff-to.js';
 export type { HandoffOptions } from './agents/handoff-to.js';
+export { askHuman } from './agents/ask-human.js';
 export type { AskHumanOptions } from './agents/ask-human.js';
 export { defineTool } from './agents/define-tool.js';
 export type {

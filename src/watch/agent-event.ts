@@ -40,6 +40,8 @@ export type EventBody =
       readonly name: string;
       readonly args: JsonObject;
       readonly activityId?: string;
+      /** The run that the call is, where the tool is an agent. */
+      readonly runId?: string;
     }
   | ToolFinished
   | {

@@ -15,6 +15,8 @@ import {
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { tsToDate } from '@temporalio/common/lib/time.js';
 import { readFailure, type FailedActivity } from '../workflows/activity-failures.js';
+import { WORKFLOW_TYPE } from '../agents/wire.js';
+import { firstDetail } from './result-of.js';
 import type { Closed, HistoryContent, HistoryEvent, Successor } from './history-event.js';
 import { LOCAL_ACTIVITY } from './wire-shapes.js';
 
@@ -33,7 +35,7 @@ const LOCAL_ACTIVITY_MARKER = 'core_local_activity';
 /** Decodes the events of one execution, in order. A new execution needs a new one: ids are counted per execution. */
 export class HistoryDecoder {
   private readonly context: SerializationContext;
-  /** Of activities that are a run's: their ends name only the scheduled event. */
+  /** Of activities and children that are a run's: their ends name only the scheduled event. */
   private readonly scheduled = new Map<number, SerializationContext>();
 
   constructor(
@@ -79,7 +81,10 @@ export class HistoryDecoder {
 
   private async contentOf(event: RawEvent): Promise<HistoryContent | undefined> {
     return (
-      (await this.activityContent(event)) ?? (await this.messageContent(event)) ?? (await this.executionContent(event))
+      (await this.activityContent(event)) ??
+      (await this.childContent(event)) ??
+      (await this.messageContent(event)) ??
+      (await this.executionContent(event))
     );
   }
 
@@ -129,6 +134,25 @@ export class HistoryDecoder {
     return marker.failure
       ? { kind: 'local_activity_failed', activity, seq, failure: await this.failure(marker.failure, context) }
       : { kind: 'local_activity', activity, seq, result: await this.first(marker.details?.['result'], context) };
+  }
+
+  private async childContent(event: RawEvent): Promise<HistoryContent | undefined> {
+    const started = event.startChildWorkflowExecutionInitiatedEventAttributes;
+    if (started?.workflowType?.name === WORKFLOW_TYPE) {
+      const runId = started.workflowId ?? '';
+      const context: SerializationContext = { ...this.context, workflowId: runId };
+      this.scheduled.set(Number(event.eventId), context);
+      return { kind: 'child_started', runId, input: await this.first(started.input, context) };
+    }
+    const completed = event.childWorkflowExecutionCompletedEventAttributes;
+    const failed = event.childWorkflowExecutionFailedEventAttributes;
+    const startedId = Number((completed ?? failed)?.initiatedEventId);
+    const context = this.scheduled.get(startedId);
+    if (context === undefined) return undefined;
+    const result = completed
+      ? await this.first(completed.result, context)
+      : firstDetail(await this.error(failed?.failure, context));
+    return { kind: 'child_closed', startedId, result };
   }
 
   private async messageContent(event: RawEvent): Promise<HistoryContent | undefined> {

@@ -35,6 +35,10 @@ export type HistoryContent =
       readonly seq: number;
       readonly failure: FailedActivity;
     }
+  /** An agent that was called as a tool: a run of its own. */
+  | { readonly kind: 'child_started'; readonly runId: string; readonly input: unknown }
+  /** `result`: what it returned, or what its failure carries; undefined where it left none. */
+  | { readonly kind: 'child_closed'; readonly startedId: number; readonly result: unknown }
   | { readonly kind: 'message'; readonly name: string; readonly argument: unknown; readonly via: 'signal' | 'update' }
   | { readonly kind: 'update_completed'; readonly acceptedId: number; readonly answer: unknown }
   | { readonly kind: 'memo'; readonly fields: Readonly<Record<string, unknown>> }

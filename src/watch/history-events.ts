@@ -48,6 +48,9 @@ export class HistoryTranslator {
       case 'activity_completed':
       case 'activity_failed':
         return this.turns.activity(event);
+      case 'child_started':
+      case 'child_closed':
+        return this.turns.child(event);
       case 'local_activity':
       case 'local_activity_failed':
         return this.turns.localActivity(event);

@@ -23,6 +23,7 @@ export function resultOf(how: Closed, left: AgentResult | undefined, tally: Tall
   }
 }
 
-function firstDetail(error: Error): unknown {
+/** Where a failed run leaves its result. */
+export function firstDetail(error: Error): unknown {
   return 'details' in error && Array.isArray(error.details) ? error.details[0] : undefined;
 }

@@ -55,6 +55,11 @@ export class TurnCalls {
     return true;
   }
 
+  /** The call, unless it has its result. */
+  find(callId: string): OpenCall | undefined {
+    return this.open.get(callId)?.call;
+  }
+
   /** The result is sure. undefined where it was told already. */
   finish(callId: string, outcome: Outcome): Settled | undefined {
     const state = this.open.get(callId);

@@ -4,6 +4,7 @@
  */
 import { TOOL_FAILURE } from '../agents/wire.js';
 import type { FailedActivity } from '../workflows/activity-failures.js';
+import { outcomeOfChild } from '../workflows/child-result.js';
 import type { EventBody, ModelRetrying } from './agent-event.js';
 import type { HistoryContent, HistoryEvent } from './history-event.js';
 import { NewMessages } from './new-messages.js';
@@ -34,6 +35,9 @@ export class TurnEvents {
   private localTools: ReadonlySet<string> = new Set();
   private askingTools: ReadonlySet<string> = new Set();
   private readonly scheduled = new Map<number, Scheduled>();
+  /** Calls of agents, by the event that started their runs. */
+  private readonly children = new Map<number, { readonly callId: string; readonly agent: string }>();
+  private maxResultChars = Infinity;
   private readonly messages = new NewMessages<wire.SeenMessage>();
   private readonly calls = new TurnCalls();
 
@@ -212,6 +216,27 @@ export class TurnEvents {
     }
   }
 
+  /** A child run is its tool call: its answer is the result. Of other ends only the conversation has the words. */
+  child(event: Of<'child_started' | 'child_closed'> & HistoryEvent): void {
+    if (event.kind === 'child_closed') {
+      const call = this.children.get(event.startedId);
+      const result = wire.parseResult(event.result);
+      if (call === undefined || result === undefined) return;
+      const outcome = outcomeOfChild(call.agent, { result, lastText: null }, this.maxResultChars);
+      if (result.status === 'completed') this.settle(this.calls.finish(call.callId, outcome));
+      else this.calls.hold(call.callId, outcome);
+      return;
+    }
+    const input = wire.CHILD_INPUT.safeParse(event.input).data;
+    if (input === undefined) return;
+    const { callId } = input.parent;
+    this.children.set(event.eventId, { callId, agent: input.agent });
+    const call = this.calls.find(callId);
+    if (call === undefined || !this.calls.start(callId)) return;
+    this.tally.toolCall();
+    this.tell({ type: 'tool_started', callId, name: call.name, args: argumentsOf(call.arguments), runId: event.runId });
+  }
+
   localActivity(event: Of<'local_activity' | 'local_activity_failed'>): void {
     if (event.activity === 'describeAgent') {
       const spec = event.kind === 'local_activity' ? wire.SPEC.safeParse(event.result).data : undefined;
@@ -226,7 +251,8 @@ export class TurnEvents {
     this.settle(this.calls.local(name, event.seq, outcome));
   }
 
-  private pin({ prices, tools }: wire.SeenSpec): void {
+  private pin({ prices, tools, toolResult }: wire.SeenSpec): void {
+    this.maxResultChars = toolResult?.maxChars ?? Infinity;
     this.tally.pin(prices);
     const names = (found: wire.SeenSpec['tools']): Set<string> => new Set(found.map(({ name }) => name));
     this.localTools = names(tools.filter(({ execution }) => execution === 'local'));

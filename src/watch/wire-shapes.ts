@@ -32,6 +32,7 @@ export type SeenMessage = z.infer<typeof MESSAGE>;
 export const SPEC = z.object({
   prices: PRICES,
   tools: z.array(z.object({ name: z.string(), execution: z.string(), approval: z.string() })),
+  toolResult: z.object({ maxChars: z.number() }).optional(),
 });
 export type SeenSpec = z.infer<typeof SPEC>;
 
@@ -54,6 +55,13 @@ export const RUN_INPUT = z.object({
   agent: z.string().optional(),
   task: z.string().optional(),
   carried: CARRIED.optional(),
+});
+
+/** The input of a run that another run has started. */
+export const CHILD_INPUT = z.object({
+  agent: z.string(),
+  task: z.string(),
+  parent: z.object({ callId: z.string() }),
 });
 
 /** What calls of the model and compactions have in common. */

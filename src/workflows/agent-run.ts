@@ -154,10 +154,10 @@ async function afterCalls(run: Run, answer: TurnAnswer): Promise<Ending | undefi
   if (endedByTool(run, results)) return { status: 'completed', reason: 'tool_ended' };
   const stop = await safePoint(run);
   if (stop) return stop;
+  takeOver(run);
   const [memory, verdict] = judge(state.stuck, turnSignature(callsOf(answer.message), results), run.spec.stuckWindow);
   state.stuck = memory;
   if (verdict === 'stuck') return { status: 'stopped', reason: 'stuck' };
-  takeOver(run);
   if (verdict === 'warn') {
     run.say({ role: 'user', kind: 'notice', text: STUCK_WARNING });
     state.transition = 'stuck_warning';

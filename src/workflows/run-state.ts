@@ -20,8 +20,8 @@ export type Transition =
   | 'answer_cut'
   | 'overflow'
   | 'stuck_warning'
-  | 'not_verified'
   | 'handoff'
+  | 'not_verified'
   | 'next_lap'
   | 'continued_as_new';
 
@@ -49,9 +49,9 @@ export interface ForceFinish {
 }
 
 export interface RunState {
-  lap: number;
   /** Who has the conversation, once it was handed over; null: the agent that the run was started with. */
   agent: string | null;
+  lap: number;
   /** Answered model calls, over all laps. */
   turns: number;
   /** Calls that were run, over all laps. */
@@ -108,12 +108,12 @@ export interface CarriedRun {
 
 export function newRunState(task: string, now: number): RunState {
   return {
+    agent: null,
     lap: 1,
     turns: 0,
     toolCalls: 0,
     usage: { input: 0, output: 0 },
     costUsd: 0,
-    agent: null,
     startedAt: now,
     limits: {},
     transition: 'started',

@@ -1,7 +1,7 @@
 /** Agents as tools of agents: child runs, their budgets, what waits in them, and that ends reach all levels. */
 import { agentTool, defineAgent, defineTool, type AgentDefinition, type AgentOptions } from 'everlap';
 import { call, calls, httpError, text, type Script } from 'everlap/testing';
-import type { RunHandle } from 'everlap/client';
+import type { AgentEvent, RunHandle } from 'everlap/client';
 import { everlapBundle } from 'everlap/worker';
 import { Worker } from '@temporalio/worker';
 import { afterEach, expect, test } from 'vitest';
@@ -83,6 +83,12 @@ test('an agent as a tool: its answer is the result, its usage is added, its id c
   expect(child).toMatch(new RegExp(`^${run.id}/1/1/0/[0-9a-f]{16}$`));
   const { costUsd } = await rig.client.handle(child).result();
   expect((await run.result()).costUsd).toBeCloseTo((costUsd ?? 0) * 3, 10);
+  const seen: AgentEvent[] = [];
+  for await (const event of run.events()) seen.push(event);
+  expect(seen.filter(({ type }) => type.startsWith('tool_'))).toMatchObject([
+    { type: 'tool_started', name: 'clerk', args: { task: 'Count.' }, runId: child },
+    { type: 'tool_finished', name: 'clerk', text: 'Seven.' },
+  ]);
   await replay(run.id, child);
 });
 

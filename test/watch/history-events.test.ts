@@ -69,6 +69,50 @@ const spec = (tools: readonly object[] = []): HistoryContent => ({
   result: { name: 'a', prices: { m: { input: 1_000_000, output: 0 } }, tools },
 });
 
+describe('agents that are called as tools', () => {
+  const child = (callId: string): HistoryContent => ({
+    kind: 'child_started',
+    runId: 'r/1/1/0/h',
+    input: { agent: 'clerk', task: 'Count.', parent: { runId: 'r', callId, depth: 1 } },
+  });
+  const closed = (startedId: number, status: string, output: string | null): HistoryContent => ({
+    kind: 'child_closed',
+    startedId,
+    result: { status, reason: 'r', output, turns: 1, laps: 1, toolCalls: 0, usage, costUsd: 0, unconsumedSteering: [] },
+  });
+
+  test('start and answer are the call’s', () => {
+    const events = translate(
+      started(),
+      ask(1, 0, [task]),
+      calling(2, 'clerk'),
+      child('c0'),
+      closed(4, 'completed', 'Seven.'),
+    );
+    expect(events.slice(-2)).toMatchObject([
+      { type: 'tool_started', callId: 'c0', name: 'clerk', args: { x: 1 }, runId: 'r/1/1/0/h' },
+      { type: 'tool_finished', callId: 'c0', name: 'clerk', text: 'Seven.' },
+    ]);
+  });
+
+  test('other ends are told in the words of the conversation, once; or at the end of the run in their own', () => {
+    const begun = [started(), ask(1, 0, [task]), calling(2, 'clerk'), child('c0'), closed(4, 'exhausted', null)];
+    expect(told(translate(...begun)).at(-1)).toBe('tool_started');
+    const result = { role: 'tool', callId: 'c0', name: 'clerk', text: 'It had this.', isError: true };
+    const finished = (events: readonly AgentEvent[]) => events.filter(({ type }) => type === 'tool_finished');
+    expect(told(finished(translate(...begun, ask(2, 2, [result]))))).toEqual(['tool_finished: It had this.']);
+    expect(finished(translate(...begun, terminated))).toMatchObject([
+      { text: expect.stringMatching(/reached a limit/) },
+    ]);
+  });
+
+  test('children that no call has started are no tools', () => {
+    expect(told(translate(started(), ask(1, 0, [task]), child('c0'), closed(3, 'completed', 'x')))).not.toContain(
+      'tool_started',
+    );
+  });
+});
+
 describe('a message is told once', () => {
   test('the same delta again, after a failure and with another model', () => {
     const delta = [task, steering];
