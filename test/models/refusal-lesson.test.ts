@@ -119,3 +119,22 @@ it('never learns the same twice', () => {
   const { temperature: _, ...sent } = body;
   expect(learn({ ...DEFAULT_TRAITS, without: ['temperature'] }, 400, said, sent)).toBeNull();
 });
+
+const FORM = { ...body, response_format: { type: 'json_schema', json_schema: { name: 'x', strict: true } } };
+
+it.each<[Partial<Traits>, Partial<Traits> | null, string]>([
+  [{}, { output: 'schema' }, "Invalid schema for response_format 'x': 'additionalProperties' is required to be false."],
+  [{ output: 'schema' }, { output: 'words' }, "Invalid schema for response_format 'x': too deep."],
+  [{}, { output: 'words' }, 'This response_format type is unavailable now'],
+  [{}, { output: 'words' }, '"tools" is incompatible with "response_format"'],
+  [{}, { output: 'words' }, "Function calling with a response mime type: 'application/json' is unsupported"],
+  [{ output: 'words' }, null, 'This response_format type is unavailable now'],
+])('a form that is refused is asked for in a simpler way: %j', (traits, lesson, words) => {
+  const before = { ...DEFAULT_TRAITS, ...traits };
+  const after = learn(before, 400, refusal(message(words)), FORM);
+  expect(after).toEqual(lesson && { ...before, ...lesson });
+});
+
+it("a user's own response format is never left out", () => {
+  expect(learn(DEFAULT_TRAITS, 400, refusal(message('This response_format type is unavailable now')), body)).toBeNull();
+});
