@@ -13,7 +13,7 @@ let server: DevServer;
 let rig: Rig;
 beforeAll(async () => {
   // A turn has some 12 events: a new execution every few turns.
-  server = await startDevServer({ dynamicConfig: ['limit.historyCount.suggestContinueAsNew=30'] });
+  server = await startDevServer({ dynamicConfig: ['limit.historyCount.suggestContinueAsNew=15'] });
 });
 afterEach(() => rig.stop());
 afterAll(() => server.stop());
@@ -50,8 +50,11 @@ test('instructions, tools and model are the other agent’s; conversation and li
   });
   const run = await rig.start();
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'Solved.', turns: 3 });
-  expect(asked(0)).toMatchObject({ system: 'You are desk.', tools: ['handoff_to_expert'] });
-  expect(asked(1)).toEqual({ system: 'You are expert.', tools: ['look'], model: 'gpt-4.1-mini' });
+  expect(asked(0)).toMatchObject({ system: 'You are desk.' });
+  expect(asked(0).tools).toContain('handoff_to_expert');
+  expect(asked(1)).toMatchObject({ system: 'You are expert.', model: 'gpt-4.1-mini' });
+  expect(asked(1).tools).toContain('look');
+  expect(asked(1).tools).not.toContain('handoff_to_expert');
   expect(await run.state()).toMatchObject({ agent: 'expert' });
   expect(await run.messages()).toMatchObject([
     { role: 'user', text: 'Do it.' },

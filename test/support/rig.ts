@@ -30,6 +30,8 @@ export interface RigOptions extends ScriptedModelOptions {
   readonly worker?: Partial<CreateWorkerOptions>;
   /** Default true. */
   readonly startWorker?: boolean;
+  /** Of a server of the test's own. Default: the shared one. */
+  readonly address?: string;
 }
 
 export interface Rig {
@@ -52,8 +54,14 @@ export interface RunningWorker {
 }
 
 export async function startRig(options: RigOptions = {}): Promise<Rig> {
-  const { agents, agent: fields, worker: workerOptions, startWorker = true, ...script } = options;
-  const address = inject('temporalAddress');
+  const {
+    agents,
+    agent: fields,
+    worker: workerOptions,
+    startWorker = true,
+    address = inject('temporalAddress'),
+    ...script
+  } = options;
   const model = await startScriptedModel(script);
   const folder = await mkdtemp(join(tmpdir(), 'everlap-test-'));
   const taskQueue = `test-${randomUUID()}`;
@@ -111,8 +119,12 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
 }
 
 /** Waits until `check` gives something, asking again and again; fails with the last error after 20 seconds. */
-export async function eventually<T>(check: () => Promise<T | undefined | false>, what = 'it'): Promise<T> {
-  const giveUpAt = Date.now() + 20_000;
+export async function eventually<T>(
+  check: () => Promise<T | undefined | false>,
+  what = 'it',
+  withinMs = 20_000,
+): Promise<T> {
+  const giveUpAt = Date.now() + withinMs;
   let last: unknown = `${what} did not happen`;
   while (Date.now() < giveUpAt) {
     try {
