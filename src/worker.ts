@@ -20,6 +20,7 @@ export type { ArtifactPart, ArtifactStore } from './artifacts/artifact-store.js'
 export { folderArtifacts } from './artifacts/folder-artifacts.js';
 export { s3Artifacts, type S3ArtifactsOptions, type S3ClientLike } from './artifacts/s3-artifacts.js';
 export { folderStorage, type FolderStorageOptions } from './storage/folder-storage.js';
+export { aiSdk, type AiSdkModel } from './models/ai-sdk.js';
 export { openaiChat } from './models/openai-chat.js';
 export { openaiResponses } from './models/openai-responses.js';
 
