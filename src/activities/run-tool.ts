@@ -7,7 +7,15 @@ import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
 import type { ToolContext, ToolDefinition } from '../agents/define-tool.js';
 import { ToolError } from '../agents/tool-error.js';
-import { TOOL_FAILURE, TOOL_GRACE_MS, toolActivity, type ToolInput, type ToolOutput } from '../agents/wire.js';
+import {
+  DEFAULT_MAX_CHARS,
+  TOOL_FAILURE,
+  TOOL_GRACE_MS,
+  toolActivity,
+  type ToolInput,
+  type ToolOutput,
+} from '../agents/wire.js';
+import { shortened } from '../artifacts/bound-result.js';
 import { cutText } from '../conversation/cut-text.js';
 import { errorText } from './error-text.js';
 import { startHeartbeat, type Heartbeat } from './heartbeat.js';
@@ -60,9 +68,8 @@ export async function runTool(tool: ToolDefinition, dependencies: ToolDependenci
       throw failureOf(error);
     });
     if (done === ABANDONED) throw abandoned(tool, started);
-    return 'result' in done
-      ? { text: await dependencies.bound(toText(done.result), input, storing(tool, startedAt)) }
-      : done;
+    if (!('result' in done)) return done;
+    return { text: await boundedText(dependencies, toText(done.result), input, storing(tool, startedAt)) };
   } finally {
     stopTimer();
     heartbeat.stop();
@@ -99,6 +106,21 @@ async function run(
   };
   onStart();
   return invoke(tool, input, args.value, context);
+}
+
+/** A tool that ran is not run again because something is wrong with its result. */
+async function boundedText(
+  { bound }: ToolDependencies,
+  text: string,
+  input: ToolInput,
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    return await bound(text, input, signal);
+  } catch (error) {
+    const note = `\n(The whole result could not be stored: ${errorText(error)})`;
+    return shortened(text + note, input.maxChars ?? DEFAULT_MAX_CHARS);
+  }
 }
 
 /** Aborts a little before Temporal would give the activity up, result and all; or with the run or its worker. */

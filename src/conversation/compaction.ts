@@ -46,6 +46,7 @@ const WORDS_SHARE = 0.6;
 const SUMMARY_SHARE = 0.2;
 const MAX_SUMMARY_TOKENS = 6000;
 const NOTICE_TOKENS = 100;
+const MARKER_TOKENS = 5;
 
 /** Tokens that a summary may have where the whole conversation may have `targetTokens`. */
 export function summaryTokens(targetTokens: number): number {
@@ -142,9 +143,9 @@ function sizeOf(message: Message): Size {
   return { tokens: textTokens + estimateMessage({ ...message, text: '' }), textTokens, chars: message.text.length };
 }
 
-/** Tokens of a message whose text is cut to so many characters. */
+/** Tokens of a message whose text is cut to so many characters: its share, and some for the marker. */
 function tokensAt({ tokens, textTokens, chars }: Size, kept: number): number {
-  return kept >= chars ? tokens : tokens - textTokens + Math.ceil((textTokens * kept) / chars);
+  return kept >= chars ? tokens : tokens - textTokens + Math.ceil((textTokens * kept) / chars) + MARKER_TOKENS;
 }
 
 function tokensAfter(
