@@ -25,7 +25,7 @@ import { drainSteering, takeFollowUp } from './queues.js';
 import { reportLast, reportToParent } from './report-to-parent.js';
 import { Run } from './run.js';
 import { closeCalls, runTools } from './run-tools.js';
-import { safePoint } from './safe-point.js';
+import { safePoint, takeForceFinish } from './safe-point.js';
 import { judge, STUCK_WARNING, turnSignature } from './stuck.js';
 
 /** A workflow can be started without any input; `describeAgent` says what is missing. */
@@ -64,12 +64,14 @@ async function live(run: Run): Promise<AgentResult> {
   stopWatching();
   stopReporting();
   run.ending = ending;
-  // Updates under way get their answer before the run is closed.
-  await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
+  // Updates under way get their answer before the run is closed. Within another workflow the handlers are that one's too,
+  // and one of them may be waiting for this very run.
+  if (run.place === 'own_workflow') await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
   run.enter('ended');
   showInSearch(run);
+  await reportLast(run, ending);
+  // Last of all: a steering that comes while the parent is told is still in the result.
   run.result = resultOf(run, ending);
-  await reportLast(run);
   return run.result;
 }
 
@@ -79,7 +81,7 @@ async function runToEnd(run: Run): Promise<Ending> {
   run.ending = ending;
   // Whatever ended the run between an answer and its tools: no call stays without a result.
   closeCalls(run, openCalls(run.state.conversation.messages));
-  if (ending.status !== 'exhausted' || run.spec.onLimit !== 'summarize') return ending;
+  if (ending.status !== 'exhausted' || run.specIfKnown?.onLimit !== 'summarize') return ending;
   return endOf(run, () => summarise(run, ending));
 }
 
@@ -129,6 +131,8 @@ function takeSteering(run: Run): void {
 async function afterAnswer(run: Run): Promise<Ending | undefined> {
   const { state } = run;
   const problem = await outputProblem(run);
+  const forced = takeForceFinish(run);
+  if (forced) return forced;
   const limit = exhaustedLimit(state, Date.now());
   if (state.steering.length > 0) {
     const grace = limit?.reason === 'max_turns' && state.graceTurns === 0;

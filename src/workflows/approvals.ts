@@ -15,7 +15,9 @@ import type { RunnableCall } from './tool-plan.js';
 /** `run`: with these arguments, which a person may have changed. `refuse`: the text is the call's result. */
 export type Verdict =
   | { readonly kind: 'run'; readonly args: JsonObject }
-  | { readonly kind: 'result'; readonly text: string; readonly isError?: true };
+  | { readonly kind: 'result'; readonly text: string; readonly isError?: true }
+  /** The run is to finish: the call's result says so, as that of every call that was not run. */
+  | { readonly kind: 'closed' };
 
 /** Whether a person may have to be asked: such calls do not hold up their free neighbours. */
 export function mayWait(tool: ToolSpec): boolean {
@@ -30,6 +32,7 @@ export async function decide(run: Run, planned: RunnableCall, input: ToolInput):
   if (gate.kind !== 'ask') return gate;
   if (approvedByRule(run.state, tool.name, args, Date.now())) return { kind: 'run', args };
   const decision = await waitFor(run, planned, 'approval');
+  if (decision === 'closed') return { kind: 'closed' };
   switch (decision?.kind) {
     case 'approved':
       return { kind: 'run', args: decision.args ?? args };
@@ -45,6 +48,7 @@ export async function decide(run: Run, planned: RunnableCall, input: ToolInput):
 /** A question to a person: the answer is the result. */
 async function answerTo(run: Run, planned: RunnableCall): Promise<Verdict> {
   const decision = await waitFor(run, planned, 'question');
+  if (decision === 'closed') return { kind: 'closed' };
   if (decision?.kind === 'answered') return { kind: 'result', text: decision.text };
   const { defaultAnswer } = planned.tool;
   return defaultAnswer === undefined
@@ -52,12 +56,12 @@ async function answerTo(run: Run, planned: RunnableCall): Promise<Verdict> {
     : { kind: 'result', text: defaultAnswer };
 }
 
-/** The decision, or null where the time for it has passed. */
+/** The decision; null where the time for it has passed; `closed` where the run was told to finish. */
 async function waitFor(
   run: Run,
   { call, tool, args }: RunnableCall,
   kind: PendingCall['kind'],
-): Promise<Decision | null> {
+): Promise<Decision | null | 'closed'> {
   const { state } = run;
   const timeout = tool.approvalTimeoutMs;
   const pending: PendingCall = {
@@ -78,7 +82,7 @@ async function waitFor(
     closePending(state, call.id);
     showWaiting(run, state.pending.length === 0);
   }
-  return pending.decision;
+  return pending.decision ?? (state.forceFinish === null ? null : 'closed');
 }
 
 type Gate = { readonly kind: 'ask' } | Verdict;
@@ -89,7 +93,7 @@ type Gate = { readonly kind: 'ask' } | Verdict;
  */
 export async function askGate(run: Run, tool: ToolSpec, input: ToolInput): Promise<Gate> {
   try {
-    const output = await gateOf(tool)({ ...input, gate: true });
+    const output = await gateOf(tool)({ ...input, gate: true, ...(tool.mcp && { tool }) });
     if ('ask' in output) return output.ask ? { kind: 'ask' } : { kind: 'run', args: input.args };
     return 'text' in output ? { kind: 'result', ...output } : { kind: 'ask' };
   } catch (error) {

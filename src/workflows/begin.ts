@@ -1,5 +1,5 @@
 /** The start of a run: its agent's spec, pinned for as long as the run lives (a carried run brings it along). */
-import { isCancellation, proxyLocalActivities } from '@temporalio/workflow';
+import { isCancellation, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { Ending } from '../agents/result.js';
 import type { AgentSpec } from '../agents/spec.js';
 import { DESCRIBE_FAILURE, type DescribeAgentInput, type DescribeAgentOutput } from '../agents/wire.js';
@@ -17,9 +17,21 @@ const { describeAgent } = proxyLocalActivities<{
   retry: { maximumAttempts: 10 },
 });
 
-/** An agent's spec, as it is defined now. */
-export async function describe(asked: DescribeAgentInput): Promise<AgentSpec> {
-  return describeAgent(asked);
+/** Starting MCP servers may take long (a download, for some), and they may be restarting just now. */
+const { listMcpTools } = proxyActivities<{ listMcpTools(input: DescribeAgentInput): Promise<AgentSpec> }>({
+  startToCloseTimeout: '2 minutes',
+  scheduleToCloseTimeout: '4 minutes',
+  heartbeatTimeout: '10 seconds',
+  retry: { maximumAttempts: 6 },
+});
+
+/** An agent's spec, as it is defined now. @param within how to wait for what may take long. */
+export async function describe(
+  asked: DescribeAgentInput,
+  within: <T>(work: () => Promise<T>) => Promise<T> = (work) => work(),
+): Promise<AgentSpec> {
+  const described = await describeAgent(asked);
+  return 'mcp' in described ? within(() => listMcpTools(asked)) : described;
 }
 
 /** Pins the spec. Returns the ending where the agent is unknown or the input is wrong: no retry helps then. */
@@ -28,7 +40,7 @@ export async function begin(run: Run): Promise<Ending | undefined> {
   if (run.specIfKnown !== null) return undefined;
   try {
     const asked = { agent: run.agent, task: input.task, ...(input.settings && { settings: input.settings }) };
-    run.pin(await describe(asked));
+    run.pin(await describe(asked, (work) => run.within(work)));
   } catch (error) {
     const failure = isCancellation(error) ? null : readFailure(error);
     if (failure === null) throw error;

@@ -23,19 +23,17 @@ export function onBoth<Args extends unknown[], Parsed extends object, Answer>(
   { parse, check, handle }: Handling<Parsed, Answer>,
 ): void {
   const ignored = ({ refused }: Refused): void => run.note(`The signal ${signal.name} was ignored: ${refused}`);
-  setHandler(signal, (...args) => {
+  setHandler(signal, async (...args) => {
     run.messagesReceived += 1;
     const parsed = parse(args[0]);
-    const answer = isRefused(parsed) ? parsed : handle(parsed);
-    if (isRefused(answer)) ignored(answer);
-    // Nobody waits for it; what it waits for ends with the run at the latest.
-    else if (answer instanceof Promise) {
-      answer.then(
-        (later) => isRefused(later) && ignored(later),
-        (error: unknown) => {
-          if (!isCancellation(error)) throw error;
-        },
-      );
+    try {
+      // Awaited only where there is something to wait for: a signal is to be taken in the task that brings it. The run waits
+      // for it before it ends or goes on in a new execution, since an activity of the handler may be under way.
+      const handled = isRefused(parsed) ? parsed : handle(parsed);
+      const answer = handled instanceof Promise ? await handled : handled;
+      if (isRefused(answer)) ignored(answer);
+    } catch (error) {
+      if (!isCancellation(error)) throw error;
     }
   });
   setHandler(

@@ -17,19 +17,23 @@ import { forgetHead, sendable } from './sendable.js';
 
 /** Beyond `model.timeout`, for the worker to end the stream itself and say so. */
 const GRACE_MS = 10_000;
+/** The summary of an exhausted run: it should end soon, with or without one. */
+const LAST_ATTEMPTS = 2;
+/** Beyond `model.timeout`, for all attempts of it together and the wait between them. */
+const LAST_EXTRA_MS = 30_000;
 
 export interface Answered {
   readonly output: CallModelOutput;
   readonly model: string;
 }
 
-/** `last`: the summary of an exhausted run, with tools off, beyond its limits and its deadline. */
+/** `last`: the summary of an exhausted run, with tools off, beyond its limits and its deadline; no other model is asked for it. */
 type Which = 'next' | 'last';
 
 /** Asks until there is an answer, or the run has to end. Adds up usage and cost; leaves the conversation alone. */
 export async function callModel(run: Run, which: Which = 'next'): Promise<Answered | Ending> {
   let lost = 0;
-  let attempts = run.spec.model.attempts;
+  let attempts = which === 'last' ? Math.min(LAST_ATTEMPTS, run.spec.model.attempts) : run.spec.model.attempts;
   for (;;) {
     const forced = takeForceFinish(run);
     if (forced) return forced;
@@ -61,7 +65,7 @@ export async function callModel(run: Run, which: Which = 'next'): Promise<Answer
     } else {
       const reason = finalReason(failure);
       if (reason !== null) return failed(reason);
-      if (run.state.modelIndex >= run.spec.fallbackModels.length) {
+      if (which === 'last' || run.state.modelIndex >= run.spec.fallbackModels.length) {
         return failed(isStalled(failure) ? 'stalled' : 'model_unavailable');
       }
       run.state.modelIndex += 1;
@@ -93,6 +97,7 @@ function schedule(
   };
   return proxyActivities<{ callModel(input: CallModelInput): Promise<CallModelOutput> }>({
     startToCloseTimeout: spec.model.timeoutMs + GRACE_MS,
+    ...(which === 'last' && { scheduleToCloseTimeout: spec.model.timeoutMs + LAST_EXTRA_MS }),
     heartbeatTimeout: spec.heartbeatTimeoutMs,
     retry: { maximumAttempts: attempts, initialInterval: 1000, maximumInterval: 30_000 },
     summary: modelSummary(input.turn, model),

@@ -11,6 +11,8 @@ import type { Run } from './run.js';
 const MAX_MESSAGES_RECEIVED = 8000;
 /** Bytes that the input of the next execution may have: a payload may have 2 MB. */
 const MAX_INPUT_BYTES = 1_500_000;
+/** Over this the command would fail its workflow task for ever: the run ends with a sentence instead. */
+const MOST_INPUT_BYTES = 1_950_000;
 
 /** Called between turns only: no call is open then. Does not return where the run goes on in a new execution. */
 export async function continueIfDue(run: Run): Promise<void> {
@@ -29,9 +31,18 @@ export async function goOn(run: Run, spec: AgentSpec | undefined): Promise<void>
     return;
   }
   if (!run.spec.storesLargePayloads && jsonBytes(inputOf(run, spec)) > MAX_INPUT_BYTES) await compactForPayload(run);
+  if (!run.spec.storesLargePayloads && jsonBytes(inputOf(run, spec)) > MOST_INPUT_BYTES) {
+    throw new Error(
+      'what it has to carry into its next execution is over the 2 MB that a payload may have, compacted as well; ' +
+        'set up external storage (externalStorage), or give it a shorter task.',
+    );
+  }
   // A pause asked for during that compaction is answered at a safe point only, and the loop has the next one.
   await condition(() => allHandlersFinished() || run.state.paused);
-  if (!allHandlersFinished()) return;
+  if (!allHandlersFinished()) {
+    if (spec === undefined) run.unpin();
+    return;
+  }
   // From here to the command there is no await: what came before is in the state, what comes later makes the server
   // refuse the command and hand it to this execution first.
   await continueAsNew<(input: AgentRunInput) => Promise<unknown>>(inputOf(run, spec));

@@ -1,7 +1,7 @@
 /** From the reason of an end to the run's result. */
 import { ContinueAsNew, isCancellation } from '@temporalio/workflow';
 import type { AgentResult, Ending } from '../agents/result.js';
-import { callsOf } from '../conversation/conversation.js';
+import { callsOf, isEmptyAnswer } from '../conversation/conversation.js';
 import { callModel } from './call-model.js';
 import { bareOutput } from './output.js';
 import { unconsumed } from './queues.js';
@@ -36,6 +36,8 @@ export async function summarise(run: Run, ending: Ending): Promise<Ending> {
   const answer = await callModel(run, 'last').catch(passDeadline);
   if (answer === null || isEnding(answer)) return ending;
   const { message } = answer.output;
+  // Providers refuse a conversation with an empty answer in it.
+  if (isEmptyAnswer(message)) return ending;
   run.say(message);
   closeCalls(run, callsOf(message));
   if (message.text.trim() !== '') run.limitSummary = message.text;

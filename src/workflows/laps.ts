@@ -11,6 +11,7 @@ import type { Message } from '../conversation/message.js';
 import { keepsPromise } from '../conversation/promise.js';
 import { goOn } from './continue-as-new.js';
 import type { Run } from './run.js';
+import { takeForceFinish } from './safe-point.js';
 import { newConversation, type RunState } from './run-state.js';
 
 const VERIFY_TIMEOUT_MS = 10 * 60_000;
@@ -37,10 +38,14 @@ export async function endLap(run: Run, ending: Ending): Promise<Ending | undefin
   const { state } = run;
   const report = await reportOf(run, laps, ending);
   if (typeof report !== 'string') return report;
+  // Before the last text is let go: it is the output of a run that is told to finish now.
+  const forced = takeForceFinish(run);
+  if (forced) return forced;
   if (state.failedLaps >= laps.maxFailed) return ending;
   if (state.lap >= laps.max) return { status: 'exhausted', reason: 'max_laps' };
   nextLap(run, laps, report);
-  await goOn(run, laps.spec === 'pinned' ? run.spec : undefined);
+  // After a handoff the newest definition is another agent's, and knows nothing of this run's laps.
+  await goOn(run, laps.spec === 'pinned' || state.agent !== null ? run.spec : undefined);
   return undefined;
 }
 
@@ -72,7 +77,6 @@ async function reportOf(run: Run, { until }: LapsSpec, ending: Ending): Promise<
   }
   const { exitCode, output } = await verify(run, until.verify);
   if (exitCode === 0) return { status: 'completed', reason: 'verified' };
-  state.transition = 'not_verified';
   return `After the last lap this command was run in the workspace, and it failed with exit code ${exitCode}:\n${until.verify}\n${output}`;
 }
 

@@ -3,6 +3,7 @@ import type { Limits } from '../agents/limits.js';
 import type { Ending } from '../agents/result.js';
 import type { AgentSpec, PriceSpec } from '../agents/spec.js';
 import type { Usage } from '../conversation/message.js';
+import { costUsd, ratesFor } from '../models/cost.js';
 import type { RunState } from './run-state.js';
 
 type Used = Pick<RunState, 'turns' | 'graceTurns' | 'toolCalls' | 'usage' | 'costUsd' | 'startedAt' | 'limits'>;
@@ -47,8 +48,9 @@ export function outputBudget(
     caps.push(left);
   }
   if (run.limits.usd !== undefined && price !== undefined) {
-    const left = run.limits.usd - (run.costUsd ?? 0) - (inputTokens * price.input) / 1e6;
-    const tokens = price.output === 0 ? Infinity : Math.floor((left * 1e6) / price.output);
+    const left = run.limits.usd - (run.costUsd ?? 0) - costUsd(price, { input: inputTokens, output: 0 });
+    const { output } = ratesFor(price, inputTokens);
+    const tokens = output === 0 ? Infinity : Math.floor((left * 1e6) / output);
     if (left < 0 || tokens < 1) return { status: 'exhausted', reason: 'max_cost' };
     if (Number.isFinite(tokens)) caps.push(tokens);
   }
@@ -79,12 +81,9 @@ export function addUsage(sum: Usage, more: Usage): Usage {
   };
 }
 
-/** Adds up in US dollars; unknown stays unknown. */
+/** Adds the cost of one request, in US dollars; unknown stays unknown. */
 export function addCost(sum: number | null, usage: Usage, price: PriceSpec | undefined): number | null {
-  if (sum === null || price === undefined) return null;
-  const cached = usage.cachedInput ?? 0;
-  const input = (usage.input - cached) * price.input + cached * (price.cachedInput ?? price.input);
-  return sum + (input + usage.output * price.output) / 1e6;
+  return sum === null || price === undefined ? null : sum + costUsd(price, usage);
 }
 
 /** For `state` and `setLimits`: each limit in force with what is left of it; milliseconds for the duration. */

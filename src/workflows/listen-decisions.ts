@@ -123,7 +123,8 @@ async function passOn(
   child?.decided.add(keyOf(call));
   showWaiting(run, waited !== isWaiting(run));
   try {
-    await getExternalWorkflowHandle(call.run).signal<[unknown]>(signal.name, message);
+    // With its run: a call of the same id may wait further below.
+    await getExternalWorkflowHandle(call.run).signal<[unknown]>(signal.name, { ...message, run: call.run });
   } catch (error) {
     if (isCancellation(error)) throw error;
     child?.decided.delete(keyOf(call));

@@ -21,18 +21,20 @@ import { viewOf } from './view.js';
 import { isWaiting } from './waiting-calls.js';
 
 export function listen(run: Run): void {
-  for (const [queue, signal, update] of [
-    ['steering', api.steerSignal, api.steerUpdate],
-    ['followUps', api.followUpSignal, api.followUpUpdate],
-  ] as const) {
-    onBoth(run, signal, update, {
-      parse: parseText,
-      handle: (entry) => {
-        const taken = enqueue(run.state, queue, entry);
-        return isRefused(taken) ? taken : { position: taken.position, turn: enteringTurn(run) };
-      },
-    });
-  }
+  onBoth(run, api.steerSignal, api.steerUpdate, {
+    parse: parseText,
+    handle: (entry) => {
+      const taken = enqueue(run.state, 'steering', entry);
+      return isRefused(taken) ? taken : { position: taken.position, turn: enteringTurn(run) };
+    },
+  });
+  onBoth(run, api.followUpSignal, api.followUpUpdate, {
+    parse: parseText,
+    handle: (entry) => {
+      const taken = enqueue(run.state, 'followUps', entry);
+      return isRefused(taken) ? taken : { position: taken.position };
+    },
+  });
   onBoth(run, api.forceFinishSignal, api.forceFinishUpdate, {
     parse: parseForceFinish,
     handle: (finish) => {
@@ -66,7 +68,7 @@ function parseLimitsArgument(argument: unknown): Limits | Refused {
   }
 }
 
-/** Texts enter with the next request that is made: not with the one that is being answered. */
+/** Steering enters with the next request that is made: not with the one that is being answered. */
 function enteringTurn(run: Run): number {
   return run.state.turns + (run.asking ? 2 : 1);
 }

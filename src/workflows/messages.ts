@@ -53,9 +53,12 @@ export interface DecidedAnswer {
   readonly run?: string;
 }
 
-/** Its place in the queue (from 1; 0: this id was taken before), and the turn that it will enter. */
-export interface QueuedAnswer {
+/** Its place in the queue (from 1; 0: this id was taken before). When the agent would finish, nobody knows yet. */
+export interface FollowUpAnswer {
   readonly position: number;
+}
+/** Its place in the queue, and the turn that it will enter. */
+export interface QueuedAnswer extends FollowUpAnswer {
   readonly turn: number;
 }
 export interface StandingAnswer {
@@ -83,7 +86,7 @@ export const setModeSignal = defineSignal<[Mode]>('setMode');
 export const childReportSignal = defineSignal<[ChildReport]>('childReport');
 
 export const steerUpdate = defineUpdate<QueuedAnswer, [TextArgument]>('steer');
-export const followUpUpdate = defineUpdate<QueuedAnswer, [TextArgument]>('followUp');
+export const followUpUpdate = defineUpdate<FollowUpAnswer, [TextArgument]>('followUp');
 export const forceFinishUpdate = defineUpdate<StandingAnswer, [ForceFinishArgument?]>('forceFinish');
 export const pauseUpdate = defineUpdate<StandingAnswer>('pause');
 export const resumeUpdate = defineUpdate<StandingAnswer>('resume');

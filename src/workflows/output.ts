@@ -1,8 +1,9 @@
 /** Answers in a form: one that does not have it goes back to the model with what is wrong, a bounded number of times. */
-import { proxyLocalActivities } from '@temporalio/workflow';
+import { isCancellation, proxyLocalActivities } from '@temporalio/workflow';
 import type { Ending } from '../agents/result.js';
 import type { CheckOutputInput, CheckOutputOutput } from '../agents/wire.js';
 import { objectIn } from '../conversation/json-answer.js';
+import { readFailure } from './activity-failures.js';
 import type { Run } from './run.js';
 
 /** Times that one answer is asked for again. */
@@ -16,9 +17,20 @@ const { checkOutput } = proxyLocalActivities<{ checkOutput(input: CheckOutputInp
 /** What is wrong with the newest answer; undefined where nothing is, or the agent may answer as it likes. */
 export async function outputProblem(run: Run): Promise<string | undefined> {
   if (run.spec.output === undefined) return undefined;
-  const { problem } = await checkOutput({ agent: run.spec.name, answer: run.state.lastText ?? '' });
+  const { problem } = await check(run.spec.name, run.state.lastText ?? '');
   if (problem === undefined) run.state.wrongOutputs = 0;
   return problem;
+}
+
+/** A schema whose own code throws, or takes too long, finds nothing right: the answer goes back as any wrong one. */
+async function check(agent: string, answer: string): Promise<CheckOutputOutput> {
+  try {
+    return await checkOutput({ agent, answer });
+  } catch (error) {
+    const failure = isCancellation(error) ? null : readFailure(error);
+    if (failure === null) throw error;
+    return { problem: `It could not be checked: ${failure.message}` };
+  }
 }
 
 /** Tells the model, or, after the last time, ends the run. */

@@ -29,12 +29,14 @@ export function enqueue(state: RunState, queue: Queue, entry: QueuedText): Accep
     if (at >= 0) return { position: at + 1 };
     if (state.seenIds.includes(entry.id)) return { position: 0 };
   }
-  const all = [...state.steering, ...state.followUps];
-  const bytes = all.reduce((sum, one) => sum + jsonBytes(one), jsonBytes(entry));
-  if (all.length >= MAX_WAITING || (all.length > 0 && bytes > MAX_WAITING_BYTES)) {
-    return { refused: `${all.length} texts are waiting already; wait until the run has taken them.` };
+  const count = state.steering.length + state.followUps.length;
+  // Added up as they come: to measure all of them anew for each one would hold up a workflow task for seconds.
+  const bytes = state.waitingBytes + jsonBytes(entry);
+  if (count >= MAX_WAITING || (count > 0 && bytes > MAX_WAITING_BYTES)) {
+    return { refused: `${count} texts are waiting already; wait until the run has taken them.` };
   }
   waiting.push(entry);
+  state.waitingBytes = bytes;
   if (entry.id !== undefined) state.seenIds = [...state.seenIds, entry.id].slice(-MAX_SEEN_IDS);
   return { position: waiting.length };
 }
@@ -43,6 +45,7 @@ export function enqueue(state: RunState, queue: Queue, entry: QueuedText): Accep
 export function drainSteering(state: RunState): UserMessage | null {
   if (state.steering.length === 0) return null;
   const text = state.steering.map((entry) => `[STEERING] ${entry.text}`).join('\n\n');
+  taken(state, state.steering);
   state.steering = [];
   return { role: 'user', kind: 'steering', text };
 }
@@ -51,8 +54,13 @@ export function drainSteering(state: RunState): UserMessage | null {
 export function takeFollowUp(state: RunState): UserMessage | null {
   const [next, ...rest] = state.followUps;
   if (next === undefined) return null;
+  taken(state, [next]);
   state.followUps = rest;
   return { role: 'user', kind: 'follow_up', text: next.text };
+}
+
+function taken(state: RunState, entries: readonly QueuedText[]): void {
+  state.waitingBytes -= entries.reduce((sum, entry) => sum + jsonBytes(entry), 0);
 }
 
 export function unconsumed(state: RunState): UnconsumedText[] {

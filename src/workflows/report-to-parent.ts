@@ -3,6 +3,7 @@
  * (what changes while a signal is on its way goes with the next one), and what it had, where it ends without an answer.
  */
 import { CancellationScope, condition, getExternalWorkflowHandle, isCancellation } from '@temporalio/workflow';
+import type { Ending } from '../agents/result.js';
 import { cutText, headAndTail } from '../conversation/cut-text.js';
 import type { ChildReport, LastReport } from './children.js';
 import { childReportSignal } from './messages.js';
@@ -33,10 +34,9 @@ async function watch(run: Run): Promise<never> {
 }
 
 /** The last report: a cancelled workflow returns no result, and other ends without an answer no words. */
-export async function reportLast(run: Run): Promise<void> {
-  if (run.input.parent === undefined || run.result === null || run.result.status === 'completed') return;
-  const { usage, costUsd } = run.result;
-  const { lastText } = run.state;
+export async function reportLast(run: Run, ending: Ending): Promise<void> {
+  if (run.input.parent === undefined || ending.status === 'completed') return;
+  const { lastText, usage, costUsd } = run.state;
   const text = lastText === null ? null : headAndTail(lastText, MAX_LAST_TEXT);
   await CancellationScope.nonCancellable(() => tell(run, { usage, costUsd, text }));
 }

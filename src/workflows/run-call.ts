@@ -71,6 +71,7 @@ export function inputOf(run: Run, planned: RunnableCall, args: JsonObject): Tool
     args,
     call: callInfo(run, planned, args),
     ...(maxChars !== DEFAULT_MAX_CHARS && { maxChars }),
+    ...(planned.tool.mcp && { spec: run.spec.hash }),
     ...(!isReadable && { stored: false as const }),
   };
 }

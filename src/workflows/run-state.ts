@@ -21,7 +21,6 @@ export type Transition =
   | 'overflow'
   | 'stuck_warning'
   | 'handoff'
-  | 'not_verified'
   | 'next_lap'
   | 'continued_as_new';
 
@@ -65,6 +64,8 @@ export interface RunState {
   conversation: Conversation;
   steering: QueuedText[];
   followUps: QueuedText[];
+  /** Bytes of both queues as JSON. */
+  waitingBytes: number;
   /** Ids of steering and follow-ups that were taken already, oldest first, bounded. */
   seenIds: string[];
   paused: boolean;
@@ -120,6 +121,7 @@ export function newRunState(task: string, now: number): RunState {
     conversation: newConversation([{ role: 'user', kind: 'task', text: task }]),
     steering: [],
     followUps: [],
+    waitingBytes: 0,
     seenIds: [],
     paused: false,
     forceFinish: null,

@@ -37,6 +37,7 @@ export async function runTools(run: Run, answer: TurnAnswer): Promise<readonly T
       let last = runGroups(run, free, outcomes);
       const decided = waiting.map(async (planned) => {
         const verdict = await decide(run, planned, inputOf(run, planned, planned.args));
+        if (verdict.kind === 'closed') return;
         if (verdict.kind === 'result') {
           outcomes[planned.index] = verdict;
           return;
