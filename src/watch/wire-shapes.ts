@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import type { AgentResult } from '../agents/result.js';
+import { stateOf } from '../workflows/carried.js';
 
 const USAGE = z.object({
   input: z.number(),
@@ -51,11 +52,18 @@ const CARRIED = z.object({
 });
 export type Carried = z.infer<typeof CARRIED>;
 
-export const RUN_INPUT = z.object({
-  agent: z.string().optional(),
-  task: z.string().optional(),
-  carried: CARRIED.optional(),
-});
+/** The conversation carried has the task again, as real messages have it. */
+export const RUN_INPUT = z
+  .object({
+    agent: z.string().optional(),
+    task: z.string().optional(),
+    carried: CARRIED.optional(),
+  })
+  .transform(({ carried, ...input }) =>
+    carried === undefined || input.task === undefined
+      ? { ...input, carried }
+      : { ...input, carried: { ...carried, state: stateOf(carried, input.task) } },
+  );
 
 /** The input of a run that another run has started. */
 export const CHILD_INPUT = z.object({
@@ -123,6 +131,7 @@ export const STREAM_PROGRESS = z.object({
   thinking: z.number().optional(),
 });
 
+/** Only what a reader relies on: a newer worker may say more. */
 const RESULT = z.looseObject({
   status: z.enum(['completed', 'exhausted', 'stopped', 'failed', 'cancelled']),
   reason: z.string(),

@@ -309,7 +309,8 @@ describe('a tool call has one start and one end', () => {
 });
 
 describe('laps and executions', () => {
-  const carried = (transition: string, lap: number) => ({
+  /** As the run writes it: the task, which stands beside it, is ''. */
+  const carried = (transition: string, lap: number, after: readonly object[] = [steering]) => ({
     agent: 'a',
     task: 't',
     carried: {
@@ -320,7 +321,7 @@ describe('laps and executions', () => {
         usage: { input: 100, output: 10 },
         costUsd: 0.5,
         transition,
-        conversation: { messages: [task, steering] },
+        conversation: { messages: [{ ...task, text: '' }, ...after] },
       },
     },
   });
@@ -368,17 +369,24 @@ describe('laps and executions', () => {
   });
 
   test('what continue-as-new carries is told before it: results and follow-ups that no model call has sent', () => {
-    const messages = [
-      task,
+    const input = carried('continued_as_new', 1, [
       says(''),
       { role: 'tool', callId: 'c0', name: 'no', text: 'no such tool', isError: true },
       { role: 'user', kind: 'follow_up', text: 'And?' },
-    ];
-    const { carried: state } = carried('continued_as_new', 1);
-    const input = { carried: { state: { ...state.state, conversation: { messages } } } };
+    ]);
     const successor = { newRunId: 'next', cause: 'continued' } as const;
     const events = translate(started(), ask(1, 0, [task]), calling(2, 'no'), { kind: 'continued', successor, input });
     expect(told(events).slice(4)).toEqual(['tool_finished: no such tool', 'follow_up_taken: And?', 'continued_as_new']);
+  });
+
+  test('of an execution with one call, nothing is told again before the next', () => {
+    const successor = { newRunId: 'next', cause: 'continued' } as const;
+    const events = translate(started(carried('continued_as_new', 2)), ask(8, 0, [task, steering], { lap: 2 }), {
+      kind: 'continued',
+      successor,
+      input: carried('continued_as_new', 2),
+    });
+    expect(told(events)).toEqual(['turn_started', 'continued_as_new']);
   });
 
   test("a team's own workflow: no agent and task, the rest the same", () => {
