@@ -1,40 +1,11 @@
 /** From however a workflow ended to an AgentResult. */
 import { WorkflowFailedError, type Client } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import { z } from 'zod';
 import type { AgentResult } from '../agents/result.js';
 import { RESULT_MEMO } from '../agents/wire.js';
+import { outsideEnd } from '../watch/outside-end.js';
+import { parseResult } from '../watch/wire-shapes.js';
 import type { RunHandle } from './run-handle.js';
-
-const USAGE = z.object({
-  input: z.number(),
-  output: z.number(),
-  cachedInput: z.number().optional(),
-  reasoning: z.number().optional(),
-  estimated: z.literal(true).optional(),
-});
-
-/** Only what a reader relies on: a newer worker may say more. */
-const RESULT = z.looseObject({
-  status: z.enum(['completed', 'exhausted', 'stopped', 'failed', 'cancelled']),
-  reason: z.string(),
-  output: z.string().nullable(),
-  turns: z.number(),
-  laps: z.number(),
-  toolCalls: z.number(),
-  usage: USAGE,
-  costUsd: z.number().nullable(),
-  unconsumedSteering: z.array(
-    z.object({ kind: z.enum(['steer', 'followUp']), text: z.string(), id: z.string().optional() }),
-  ),
-  error: z.string().optional(),
-});
-
-function parseResult(value: unknown): AgentResult | undefined {
-  const parsed = RESULT.safeParse(value);
-  // A reason of a newer worker is passed on as it is, rather than refused by an older client.
-  return parsed.success ? (parsed.data as AgentResult) : undefined;
-}
 
 type Asked = Pick<RunHandle, 'id' | 'temporal' | 'state'>;
 
@@ -69,6 +40,6 @@ async function withoutResult(run: Asked, error: WorkflowFailedError): Promise<Ag
     usage: view?.usage ?? { input: 0, output: 0 },
     costUsd: view?.costUsd ?? null,
     unconsumedSteering: [],
-    error: `The run ended from outside: ${error.cause?.message ?? error.message}.`,
+    error: outsideEnd(error.cause?.message ?? error.message),
   };
 }

@@ -6,6 +6,7 @@ import type { AgentResult } from '../agents/result.js';
 import type { PriceSpec } from '../agents/spec.js';
 import type { Usage } from '../conversation/message.js';
 import { addCost, addUsage } from '../workflows/limits.js';
+import { outsideEnd } from './outside-end.js';
 
 type Prices = Readonly<Record<string, PriceSpec>>;
 export type Figures = Pick<AgentResult, 'turns' | 'toolCalls' | 'usage' | 'costUsd'>;
@@ -46,7 +47,7 @@ export class Tally {
       ...this.figures,
       laps,
       unconsumedSteering: [],
-      error: `The run ended from outside: ${message}.`,
+      error: outsideEnd(message),
     };
   }
 }

@@ -255,7 +255,7 @@ describe('every way to end ends with the result', () => {
     const events = await ended(run);
     asked.open();
     expect(events.at(-1)).toMatchObject({
-      result: { status: 'failed', turns: 1, toolCalls: 2, error: 'The run ended from outside: Enough..' },
+      result: { status: 'failed', turns: 1, toolCalls: 2, error: 'The run ended from outside: Enough.' },
     });
   });
 
