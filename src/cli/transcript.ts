@@ -94,6 +94,11 @@ export class Transcript {
         return this.line(
           styled('dim', event.problem === undefined ? 'The conversation was compacted.' : oneLine(event.problem, 300)),
         );
+      case 'verify_started':
+        this.doing = 'the work is verified';
+        return this.line(styled('cyan', `→ verify: ${oneLine(event.command, SHOWN_CHARS)}`));
+      case 'verify_finished':
+        return this.verified(event);
       case 'continued_as_new':
         return this.line(styled('dim', 'Goes on in a new execution.'));
       case 'ended':
@@ -135,6 +140,12 @@ export class Transcript {
     const lines = text.split('\n').length;
     const shown = `${name}: ${oneLine(text, SHOWN_CHARS)}${lines > 1 ? ` (${lines} lines)` : ''}`;
     this.line(isError ? styled('red', `✗ ${shown}`) : styled('dim', `← ${shown}`));
+  }
+
+  private verified({ exitCode, output }: Of<'verify_finished'>): void {
+    if (exitCode === 0) return this.line(styled('dim', '← verify: passed'));
+    const how = exitCode === null ? 'could not be run' : `exit code ${exitCode}`;
+    this.line(styled('red', `✗ verify: ${how}${output === '' ? '' : `: ${oneLine(output, SHOWN_CHARS)}`}`));
   }
 
   private trouble(text: string): void {
