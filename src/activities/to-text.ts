@@ -34,8 +34,7 @@ export function toText(value: unknown): string {
   }
 }
 
-/** Thrown inside a {@link Writer} when a bound is reached. */
-/** Thrown where the text is as long as it may be; an error only since whatever is thrown should be one. */
+/** Thrown inside a {@link Writer} when a bound is reached; an error only since whatever is thrown should be one. */
 const FULL = new Error('The text is full.');
 
 /** Writes one structure as compact, JSON-like text. Invariant: `ancestors` holds the objects being written right now. */

@@ -1,5 +1,5 @@
 /**
- * `defineAgent` and `defineConfig`: what a user writes. Safe to import anywhere, workflows included.
+ * `defineAgent`: what a user writes. Safe to import anywhere, workflows included.
  * Knows no prices, windows or namespaces: those are worked out per run in `activities/describe-agent.ts`.
  */
 import type { z } from 'zod';

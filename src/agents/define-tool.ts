@@ -23,7 +23,7 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** The same on every attempt, after worker restarts and resets; never the same for another call. */
   readonly idempotencyKey: string;
-  /** Shows progress in the Temporal UI and in `state`. The activity is kept alive without it. */
+  /** Shows progress in the Temporal UI. The activity is kept alive without it. */
   readonly heartbeat: (note?: string) => void;
   readonly call: ToolCallInfo;
   /** 1 for the first attempt. */

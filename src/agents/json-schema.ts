@@ -1,6 +1,6 @@
 /**
  * What the rest of Everlap has to know of a tool's JSON Schema: that it is one, and which nulls in arguments stand for a
- * field left out. Pure, safe anywhere: whether it compiles is found out where ajv is (activities/argument-check.ts).
+ * field left out. Pure, safe anywhere: whether it compiles is found out where ajv is (activities/json-schema-check.ts).
  */
 import { isJsonObject, type Json, type JsonObject } from '../conversation/json.js';
 import { DefinitionError } from './definition-error.js';
