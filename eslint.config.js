@@ -53,6 +53,7 @@ export default tseslint.config(
     files: ['**/*.js'],
     languageOptions: {
       globals: {
+        Buffer: 'readonly',
         console: 'readonly',
         process: 'readonly',
         setInterval: 'readonly',
@@ -60,5 +61,6 @@ export default tseslint.config(
         URL: 'readonly',
       },
     },
+    rules: { 'no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }] },
   },
 );

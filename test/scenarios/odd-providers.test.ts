@@ -34,10 +34,10 @@ const isAnswered = ({ messages }: ModelRequest) => messages.at(-1)?.role === 'to
 let late: (() => void) | undefined;
 const behaviours: Record<string, (request: ModelRequest) => unknown> = {
   'throws a text': () => {
-    throw `no luck with ${SECRET}`; // eslint-disable-line @typescript-eslint/only-throw-error
+    throw `no luck with ${SECRET}`;
   },
   'throws nothing': () => {
-    throw undefined; // eslint-disable-line @typescript-eslint/only-throw-error
+    throw undefined;
   },
   'throws an error with a key': () => {
     throw new Error(`connect failed: ${SECRET}`, { cause: new Error(SECRET) });
