@@ -20,9 +20,9 @@ export type { ArtifactPart, ArtifactStore } from './artifacts/artifact-store.js'
 export { folderArtifacts } from './artifacts/folder-artifacts.js';
 export { s3Artifacts, type S3ArtifactsOptions, type S3ClientLike } from './artifacts/s3-artifacts.js';
 export { folderStorage, type FolderStorageOptions } from './storage/folder-storage.js';
-export { aiSdk, type AiSdkModel } from './models/ai-sdk.js';
-export { openaiChat } from './models/openai-chat.js';
-export { openaiResponses } from './models/openai-responses.js';
+export { aiSdk, type AiSdkModel, type AiSdkOptions } from './models/ai-sdk.js';
+export { openaiChat, type OpenAiChatOptions } from './models/openai-chat.js';
+export { openaiResponses, type OpenAiResponsesOptions } from './models/openai-responses.js';
 
 /** Bytes of conversations that a worker keeps, so as not to ask runs for what it has seen. */
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
