@@ -28,10 +28,21 @@ export type {
   ZodToolOptions,
 } from './agents/define-tool.js';
 export { DefinitionError } from './agents/definition-error.js';
+export type { Duration } from './agents/duration.js';
 export type { LimitOptions, Limits } from './agents/limits.js';
-export type { AgentResult, Reason, Status } from './agents/result.js';
+export type { Mode } from './agents/mode.js';
+export type { AgentResult, Reason, Status, UnconsumedText } from './agents/result.js';
 export type { AgentRunInput, RunSettings } from './agents/run-input.js';
+export type { PriceSpec } from './agents/spec.js';
+export type { JsonObject } from './conversation/json.js';
 export type { AssistantMessage, Message, ToolCall, ToolMessage, Usage, UserMessage } from './conversation/message.js';
-export type { ModelAnswer, ModelProvider, ModelRequest } from './models/provider.js';
+export type {
+  FailureClass,
+  ModelAnswer,
+  ModelProvider,
+  ModelRequest,
+  OutputSchema,
+  StreamDelta,
+} from './models/provider.js';
 export { ModelFailure } from './models/provider.js';
 export { ToolError } from './agents/tool-error.js';
