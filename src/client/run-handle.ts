@@ -24,6 +24,7 @@ import { live, type LiveOptions } from '../watch/live.js';
 import { toRunError } from './errors.js';
 import { awaitResult } from './await-result.js';
 import { typedResult, type RunResult } from './typed-result.js';
+import { wholeConversation } from './whole-conversation.js';
 
 /** `Output`: what the run's output is, where it was started with an agent that has an `output`. */
 export class RunHandle<Output = string | null> {
@@ -108,15 +109,12 @@ export class RunHandle<Output = string | null> {
     return this.guard('messages', () => this.temporal.query<MessagesPage, [MessagesArgument]>('messages', page));
   }
 
-  /** The current lap's conversation, whole. */
+  /**
+   * The current lap's conversation, whole, as it stood at one moment.
+   * @throws RunBusyError where it changed each time between two of its pages.
+   */
   async messages(): Promise<Message[]> {
-    const messages: Message[] = [];
-    for (let from: number | null = 0; from !== null;) {
-      const page: MessagesPage = await this.messagesPage({ from });
-      messages.push(...page.messages);
-      from = page.next;
-    }
-    return messages;
+    return wholeConversation(this.id, (page) => this.messagesPage(page));
   }
 
   /** Waits for the end. An AgentResult for every way to end, failed and cancelled included. @throws RunNotFoundError. */
