@@ -4,6 +4,7 @@
  */
 export { EverlapClient } from './client/everlap-client.js';
 export type {
+  ConnectOptions,
   EverlapClientOptions,
   ListOptions,
   RunListing,
@@ -14,14 +15,23 @@ export { RunArgumentError, RunBusyError, RunEndedError, RunNotFoundError } from 
 export { RunHandle } from './client/run-handle.js';
 export type { RunResult } from './client/typed-result.js';
 export type {
+  AnswerMessage,
+  ApproveMessage,
+  DecidedAnswer,
+  DenyMessage,
+  FollowUpAnswer,
   ForceFinishArgument,
   LimitsAnswer,
+  MessagesArgument,
   MessagesPage,
+  PendingView,
   QueuedAnswer,
+  RememberMessage,
   RunView,
   StandingAnswer,
   TextArgument,
 } from './workflows/messages.js';
+export type { Mode } from './agents/mode.js';
 export type * from './watch/agent-event.js';
 export type { EventsOptions } from './watch/follow-history.js';
 export type { LiveOptions } from './watch/live.js';
