@@ -9,6 +9,7 @@ import type {
   ApproveMessage,
   DecidedAnswer,
   DenyMessage,
+  FollowUpAnswer,
   ForceFinishArgument,
   LimitsAnswer,
   MessagesArgument,
@@ -48,7 +49,7 @@ export class RunHandle<Output = string | null> {
   }
 
   /** Words for the moment where the agent would otherwise finish. @throws as {@link steer}. */
-  followUp(text: TextArgument): Promise<QueuedAnswer> {
+  followUp(text: TextArgument): Promise<FollowUpAnswer> {
     return this.update('followUp', text);
   }
 
