@@ -24,7 +24,10 @@ export class RunArgumentError extends Error {
   override readonly name = 'RunArgumentError';
 }
 
-/** The server takes no further update of this run for now; nothing was changed. A signal is taken all the same. */
+/**
+ * Not now; nothing was changed. The server takes no further update of this run for a while (a signal it takes all the same),
+ * or its conversation changes too fast to be read whole.
+ */
 export class RunBusyError extends Error {
   override readonly name = 'RunBusyError';
 }
