@@ -45,7 +45,8 @@ const ANSWER_STEPS = [20_000, 4000, 1000] as const;
 const WORDS_SHARE = 0.6;
 const SUMMARY_SHARE = 0.2;
 const MAX_SUMMARY_TOKENS = 6000;
-const NOTICE_TOKENS = 100;
+/** For what is said of a summary, or of turns that were left out. */
+const NOTICE_TOKENS = 150;
 const MARKER_TOKENS = 5;
 
 /** Tokens that a summary may have where the whole conversation may have `targetTokens`. */

@@ -36,11 +36,19 @@ const anyText = fc.oneof(
   fc.string({ minLength: 1, maxLength: 40 }).map((text) => `x${text}`),
   fc.integer({ min: 1, max: 3000 }).map((length) => '🌍'.repeat(length)),
 );
-const anyUser = fc.record({
-  role: fc.constant('user' as const),
-  kind: fc.constantFrom<UserKind>('steering', 'follow_up', 'handoff', 'notice', 'summary'),
-  text: anyText,
-});
+const anyUser = fc.oneof(
+  fc.record({
+    role: fc.constant('user' as const),
+    kind: fc.constantFrom<UserKind>('steering', 'follow_up', 'handoff'),
+    text: anyText,
+  }),
+  // Everlap's own words are short.
+  fc.record({
+    role: fc.constant('user' as const),
+    kind: fc.constantFrom<UserKind>('notice', 'summary'),
+    text: fc.string({ minLength: 1, maxLength: 200 }),
+  }),
+);
 const anyTurn = fc.record({
   before: fc.array(anyUser, { maxLength: 2 }),
   calls: fc.integer({ min: 0, max: 3 }),
