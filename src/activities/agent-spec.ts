@@ -8,6 +8,7 @@ import { DEFAULT_TURNS, parseLimits } from '../agents/limits.js';
 import type { AgentSpec, AgentToolSpec, LapsSpec, ModelSpec, PriceSpec, ToolSpec } from '../agents/spec.js';
 import { DEFAULT_MAX_CHARS, READ_RESULT_NAME } from '../agents/wire.js';
 import { contextWindowOf } from '../models/context-window.js';
+import type { Rates } from '../models/cost.js';
 import { priceOf } from '../models/prices.js';
 import { READ_RESULT } from '../tools/read-result.js';
 import { digest } from './conversation-hash.js';
@@ -128,15 +129,17 @@ function lapsSpec(laps: LapsOptions): LapsSpec {
 function pricesOf(models: readonly string[], own: Readonly<Record<string, PriceSpec>>): Record<string, PriceSpec> {
   const known: Record<string, PriceSpec> = {};
   for (const model of models) {
-    const price = own[model] ?? priceOf(model);
-    if (price !== undefined)
-      known[model] = {
-        input: price.input,
-        output: price.output,
-        ...(price.cachedInput !== undefined && { cachedInput: price.cachedInput }),
-      };
+    const price = priceOf(model, own);
+    if (price === undefined) continue;
+    const { long } = price;
+    known[model] = { ...ratesOf(price), ...(long && { long: { over: long.over, ...ratesOf(long) } }) };
   }
   return known;
+}
+
+/** Without what the price list says besides. */
+function ratesOf({ input, output, cachedInput }: Rates): Rates {
+  return { input, output, ...(cachedInput !== undefined && { cachedInput }) };
 }
 
 function ms(duration: Duration | undefined, fallback: number): number {

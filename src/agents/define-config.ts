@@ -52,15 +52,25 @@ export function defineConfig(options: ConfigOptions): Config {
 /** A price that is no number would make every cost one that is none, and no limit in dollars would ever be reached. */
 function checkPrices(prices: Readonly<Record<string, PriceSpec>>): void {
   for (const [model, price] of Object.entries(prices)) {
-    for (const field of ['input', 'output', 'cachedInput'] as const) {
-      const value: unknown = price?.[field];
-      const isPrice = typeof value === 'number' && Number.isFinite(value) && value >= 0;
-      if (!isPrice && !(field === 'cachedInput' && value === undefined)) {
-        throw new DefinitionError(
-          `The config: the price of ${model}, ${field}, is ${shown(value)}; it must be US dollars per million tokens.`,
-        );
-      }
-    }
+    checkAmounts(model, '', price, ['input', 'output', 'cachedInput']);
+    if (price.long !== undefined) checkAmounts(model, 'long.', price.long, ['over', 'input', 'output', 'cachedInput']);
+  }
+}
+
+function checkAmounts<Field extends string>(
+  model: string,
+  path: string,
+  amounts: { readonly [field in Field]?: unknown } | null | undefined,
+  fields: readonly Field[],
+): void {
+  for (const field of fields) {
+    const value = amounts?.[field];
+    const isAmount = typeof value === 'number' && Number.isFinite(value) && value >= 0;
+    if (isAmount || (field === 'cachedInput' && value === undefined)) continue;
+    const unit = field === 'over' ? 'a number of input tokens' : 'US dollars per million tokens';
+    throw new DefinitionError(
+      `The config: the price of ${model}, ${path}${field}, is ${shown(value)}; it must be ${unit}.`,
+    );
   }
 }
 

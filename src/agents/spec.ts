@@ -3,6 +3,7 @@
  * and carries over continue-as-new. Plain data; no functions, no zod, so that the workflow can hold it.
  */
 import type { JsonObject } from '../conversation/json.js';
+import type { Price } from '../models/cost.js';
 import type { OutputSchema } from '../models/provider.js';
 import type { Effects } from './define-tool.js';
 import type { Limits } from './limits.js';
@@ -101,8 +102,5 @@ export interface LapsSpec {
   readonly spec: 'pinned' | 'per-lap';
 }
 
-export interface PriceSpec {
-  readonly input: number;
-  readonly output: number;
-  readonly cachedInput?: number;
-}
+/** USD per million tokens. */
+export type PriceSpec = Price;

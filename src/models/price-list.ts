@@ -2,19 +2,7 @@
  * List prices of well-known models. Data only. They change without notice: users override them where it matters.
  * Standard tier; batch, flex and priority differ. Each row says where and when it was read.
  */
-
-/** USD per million tokens. */
-export interface Rates {
-  readonly input: number;
-  /** Input served from the provider's cache. Where it is unknown, such input costs as much as any other. */
-  readonly cachedInput?: number;
-  readonly output: number;
-}
-
-export interface Price extends Rates {
-  /** Other rates for a whole request with more input tokens than `over`. */
-  readonly long?: Rates & { readonly over: number };
-}
+import type { Price } from './cost.js';
 
 export interface ListedPrice extends Price {
   readonly asOf: string;

@@ -43,6 +43,16 @@ describe('what cannot work is refused', () => {
       { agents: [agent('a')], prices: { m: { input: 1, output: 1, cachedInput: -1 } } },
       /cachedInput, is -1/,
     ],
+    [
+      'long rates that lack one',
+      { agents: [agent('a')], prices: { m: { input: 1, output: 1, long: { over: 9, input: 2 } } } },
+      /price of m, long.output, is undefined/,
+    ],
+    [
+      'long rates of no length',
+      { agents: [agent('a')], prices: { m: { input: 1, output: 1, long: { input: 2, output: 2 } } } },
+      /long.over, is undefined; it must be a number of input tokens/,
+    ],
     ['no price at all', { agents: [agent('a')], prices: { m: null } }, /price of m/],
   ])('%s', (_, options, words) => {
     expect(() => define(options)).toThrow(DefinitionError);

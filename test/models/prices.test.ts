@@ -2,9 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { contextWindowOf } from '../../src/models/context-window.js';
+import { costUsd } from '../../src/models/cost.js';
 import { estimateMessages, estimateTokens } from '../../src/models/estimate.js';
 import { PRICE_LIST } from '../../src/models/price-list.js';
-import { costUsd, priceOf } from '../../src/models/prices.js';
+import { priceOf } from '../../src/models/prices.js';
 
 describe('prices', () => {
   it('finds a model behind a maker, a date and "latest"', () => {

@@ -75,18 +75,24 @@ describe('outputBudget', () => {
     expect(outputBudget(run({ usd: 0.001 }), { input: 0, output: 0 }, 500)).toEqual({});
   });
 
+  test('usd: over the threshold, at the long rates', () => {
+    const price = { ...PRICE, long: { over: 500, input: 2, output: 20 } };
+    expect(outputBudget(run({ usd: 0.01 }), price, 500)).toEqual({ maxOutputTokens: 950 });
+    expect(outputBudget(run({ usd: 0.01 }), price, 1000)).toEqual({ maxOutputTokens: 400 });
+    expect(outputBudget(run({ usd: 0.001 }), price, 501)).toEqual({ status: 'exhausted', reason: 'max_cost' });
+  });
+
   test('a call that keeps to its cap never passes a limit', () => {
     const money = fc.double({ min: 1e-6, max: 100, noNaN: true });
+    const rate = fc.double({ min: 0, max: 100, noNaN: true });
+    const rates = { input: rate, output: rate };
     fc.assert(
       fc.property(
         fc.record({ tokens: fc.integer({ min: 1, max: 1e7 }), usd: money }),
         fc.record({ input: fc.nat(1e6), output: fc.nat(1e6) }),
         money,
         fc.nat(1e6),
-        fc.record({
-          input: fc.double({ min: 0, max: 100, noNaN: true }),
-          output: fc.double({ min: 0, max: 100, noNaN: true }),
-        }),
+        fc.record({ ...rates, long: fc.record({ ...rates, over: fc.nat(1e6) }) }),
         (limits, usage, costUsd, input, price) => {
           const budget = outputBudget(run(limits, { usage, costUsd }), price, input);
           if (isEnding(budget)) return;
@@ -119,6 +125,9 @@ test('cost: cached input is cheaper where its price is known; unknown stays unkn
   expect(addCost(0, { input: 1e6, output: 1e6 }, PRICE)).toBeCloseTo(11);
   expect(addCost(1, { input: 1e6, output: 0, cachedInput: 1e6 }, PRICE)).toBeCloseTo(1.1);
   expect(addCost(1, { input: 1e6, output: 0, cachedInput: 1e6 }, { input: 1, output: 10 })).toBeCloseTo(2);
+  const long = { ...PRICE, long: { over: 1e6, input: 2, output: 20, cachedInput: 0.2 } };
+  expect(addCost(0, { input: 1e6, output: 1e6 }, long)).toBeCloseTo(11);
+  expect(addCost(1, { input: 2e6, output: 1e6, cachedInput: 1e6 }, long)).toBeCloseTo(1 + 2 + 0.2 + 20);
   expect(addCost(1, { input: 1, output: 1 }, undefined)).toBeNull();
   expect(addCost(null, { input: 1, output: 1 }, PRICE)).toBeNull();
 });

@@ -1,0 +1,29 @@
+/** What a model call costs, at given rates. Pure, and knows no price list: the workflow counts with it too. */
+import type { Usage } from '../conversation/message.js';
+
+/** USD per million tokens. */
+export interface Rates {
+  readonly input: number;
+  /** Input served from the provider's cache. Where it is unknown, such input costs as much as any other. */
+  readonly cachedInput?: number;
+  readonly output: number;
+}
+
+export interface Price extends Rates {
+  /** Other rates for a whole request with more input tokens than `over`. */
+  readonly long?: Rates & { readonly over: number };
+}
+
+/** The rates of one request with so many input tokens. */
+export function ratesFor(price: Price, inputTokens: number): Rates {
+  return price.long && inputTokens > price.long.over ? price.long : price;
+}
+
+/** USD, of one request. Cached input is part of the input, and cheaper; reasoning is part of the output. */
+export function costUsd(price: Price, usage: Usage): number {
+  const rates = ratesFor(price, usage.input);
+  const cached = Math.min(usage.cachedInput ?? 0, usage.input);
+  const millionths =
+    (usage.input - cached) * rates.input + cached * (rates.cachedInput ?? rates.input) + usage.output * rates.output;
+  return millionths / 1_000_000;
+}
