@@ -10,6 +10,7 @@ import { SimplePlugin } from '@temporalio/plugin';
 import { NativeConnection, Worker, type WorkerOptions, type WorkerPlugin } from '@temporalio/worker';
 import { createActivities } from './activities/index.js';
 import { RunCache } from './activities/run-cache.js';
+import { Shutdown } from './activities/shutdown.js';
 import { DEFAULT_TASK_QUEUE } from './agents/define-agent.js';
 import type { ConfigOptions } from './agents/define-config.js';
 import { cachedRuns } from './storage/cached-runs.js';
@@ -46,12 +47,12 @@ export interface EverlapPluginOptions extends Omit<ConfigOptions, 'taskQueue'> {
  * @throws DefinitionError where two agents or tools of one name do not fit together.
  */
 export class EverlapPlugin extends SimplePlugin {
-  private readonly stopping: AbortController;
+  private readonly shutdown: Shutdown;
   /** Whether payloads over Temporal's limit have somewhere to go. */
   private storesLargePayloads = false;
 
   constructor(options: EverlapPluginOptions) {
-    const stopping = new AbortController();
+    const shutdown = new Shutdown();
     const { externalStorage } = options;
     super({
       name: 'everlap',
@@ -60,11 +61,11 @@ export class EverlapPlugin extends SimplePlugin {
         ...options,
         provider: options.provider ?? openaiChat(),
         cache: new RunCache(options.cacheBytes ?? DEFAULT_CACHE_BYTES),
-        shutdown: stopping.signal,
+        shutdown: () => shutdown.signal,
         storesLargePayloads: () => this.storesLargePayloads,
       }),
     });
-    this.stopping = stopping;
+    this.shutdown = shutdown;
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
@@ -84,13 +85,15 @@ export class EverlapPlugin extends SimplePlugin {
 
   override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
     // The SDK tells activities of a shutdown only after their grace time; a model call should not wait for that.
+    const stops = this.shutdown.workerStarts();
     const timer = setInterval(() => {
-      if (worker.getState() !== 'RUNNING' && worker.getState() !== 'INITIALIZED') this.stopping.abort();
+      if (worker.getState() !== 'RUNNING' && worker.getState() !== 'INITIALIZED') stops();
     }, SHUTDOWN_POLL_MS);
     try {
       await super.runWorker(worker, next);
     } finally {
       clearInterval(timer);
+      stops();
     }
   }
 }

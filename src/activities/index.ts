@@ -34,8 +34,8 @@ import { DEFAULT_WORKSPACES } from './workspaces.js';
 export interface ActivityDependencies extends Pick<ConfigOptions, 'agents' | 'prices' | 'workspaces' | 'artifacts'> {
   readonly provider: ModelProvider;
   readonly cache: RunCache;
-  /** Aborts when the worker begins to shut down. */
-  readonly shutdown: AbortSignal;
+  /** The signal for a call that starts now; aborts when the last worker begins to shut down. */
+  readonly shutdown: () => AbortSignal;
   /** Whether payloads over Temporal's limit have somewhere to go. */
   readonly storesLargePayloads: () => boolean;
 }
@@ -56,8 +56,8 @@ export function createActivities(dependencies: ActivityDependencies): Activities
   const activities: Activities = {
     describeAgent: (input: unknown) =>
       describeAgent({ agents: byName, prices, cache, searchAttributes, storesLargePayloads }, input),
-    callModel: (input: CallModelInput) => callModel({ provider, cache, shutdown }, input),
-    compactConversation: (input: CompactInput) => compactConversation({ provider, cache, shutdown }, input),
+    callModel: (input: CallModelInput) => callModel({ provider, cache, shutdown: shutdown() }, input),
+    compactConversation: (input: CompactInput) => compactConversation({ provider, cache, shutdown: shutdown() }, input),
   };
   activities['checkOutput'] = (input: CheckOutputInput) => checkOutput(agentsByName(agents), input);
   activities['verifyWorkspace'] = (input: VerifyInput) => verifyWorkspace(workspaces, input);

@@ -1,7 +1,8 @@
 /** A worker that is told to stop (SIGTERM): another takes its calls over at once, and nothing holds its shutdown up. */
-import { NativeConnection } from '@temporalio/worker';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import { defineTool, type AgentOptions } from 'everlap';
 import { call, gate, httpError, text, type Script } from 'everlap/testing';
+import { EverlapPlugin, openaiChat } from 'everlap/worker';
 import { afterEach, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { containing } from '../support/cases.js';
@@ -26,6 +27,32 @@ async function startWith(agent: Partial<AgentOptions>, script: Script) {
   const first = await another();
   return { first, run: await rig.start() };
 }
+
+test.each(['before', 'after'] as const)(
+  'a second worker of one plugin, started %s the first stops, answers',
+  async (when) => {
+    rig = await startRig({ script: [text('One.'), text('Two.')], startWorker: false });
+    const provider = openaiChat({ baseUrl: rig.model.baseUrl, apiKey: 'scripted' });
+    const plugin = new EverlapPlugin({ agents: [rig.agent], provider });
+    const start = async (): Promise<() => Promise<void>> => {
+      const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
+      connections.push(connection);
+      const worker = await Worker.create({ connection, taskQueue: rig.taskQueue, plugins: [plugin] });
+      const running = worker.run();
+      return async () => {
+        worker.shutdown();
+        await running;
+      };
+    };
+    const stopFirst = await start();
+    expect(await (await rig.start()).result()).toMatchObject({ output: 'One.' });
+    const early = when === 'before' ? await start() : undefined;
+    await stopFirst();
+    const stopSecond = early ?? (await start());
+    expect(await (await rig.start()).result()).toMatchObject({ status: 'completed', output: 'Two.' });
+    await stopSecond();
+  },
+);
 
 describe('a model call', () => {
   test.each([1, 2])('in mid-stream, %i attempts allowed: asked again, and no attempt is used up', async (attempts) => {
