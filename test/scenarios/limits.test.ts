@@ -74,6 +74,40 @@ describe('reached in the middle of a turn', () => {
     },
   );
 
+  test('a summary that the provider puts off for an hour: the run ends soon, without one; no other model is asked', async () => {
+    const { tool } = heldTool({ free: ['a'] });
+    rig = await startRig({
+      agent: { tools: [tool], limits: { turns: 1 }, onLimit: 'summarize', fallbackModels: ['gpt-5'] },
+      script: [work('a'), httpError(429, { headers: { 'retry-after': '3600' } })],
+    });
+    const run = await rig.start();
+    expect(await run.result()).toMatchObject({ status: 'exhausted', reason: 'max_turns', output: null });
+    expect(rig.model.requests).toHaveLength(2);
+    await validMessages(run);
+  });
+
+  test('a summary that fails twice is not tried again', async () => {
+    const { tool } = heldTool({ free: ['a'] });
+    rig = await startRig({
+      agent: { tools: [tool], limits: { turns: 1 }, onLimit: 'summarize', fallbackModels: ['gpt-5'] },
+      script: [work('a'), httpError(503), httpError(503)],
+    });
+    const run = await rig.start();
+    expect(await run.result()).toMatchObject({ status: 'exhausted', reason: 'max_turns', output: null });
+    expect(rig.model.requests).toHaveLength(3);
+  });
+
+  test('an empty summary does not get into the conversation', async () => {
+    const { tool } = heldTool({ free: ['a'] });
+    rig = await startRig({
+      agent: { tools: [tool], limits: { turns: 1 }, onLimit: 'summarize' },
+      script: [work('a'), text(' ')],
+    });
+    const run = await rig.start();
+    expect(await run.result()).toMatchObject({ status: 'exhausted', output: null });
+    expect((await validMessages(run)).at(-1)).toMatchObject({ role: 'user', kind: 'notice' });
+  });
+
   test.each(REACHED.filter(([reason]) => reason !== 'max_tool_calls'))(
     '%s by the answer itself: it is the answer',
     async (_, limits, usage) => {
