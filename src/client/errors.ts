@@ -38,6 +38,10 @@ const UPDATE_LIMIT = /^(the )?limit on (the )?(total )?number of .*updates/i;
 /** Turns what Temporal says into one of the errors above; what is none of them stays as it is. */
 export function toRunError(error: unknown, runId: string, what: string): unknown {
   if (error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure) {
+    // The server's word for an update that was under way when the run was terminated or timed out.
+    if (error.cause.type === 'AcceptedUpdateCompletedWorkflow') {
+      return new RunEndedError(`The run ${runId} was ended from outside before it answered ${what}.`, { cause: error });
+    }
     if (error.cause.type === RUN_ENDED) return new RunEndedError(error.cause.message, { cause: error });
     if (error.cause.type === BAD_ARGUMENT) return new RunArgumentError(error.cause.message, { cause: error });
   }

@@ -24,6 +24,7 @@ import { followHistory, type EventsOptions } from '../watch/follow-history.js';
 import { live, type LiveOptions } from '../watch/live.js';
 import { toRunError } from './errors.js';
 import { awaitResult } from './await-result.js';
+import { sendUpdate } from './send-update.js';
 import { typedResult, type RunResult } from './typed-result.js';
 import { wholeConversation } from './whole-conversation.js';
 
@@ -143,11 +144,7 @@ export class RunHandle<Output = string | null> {
   }
 
   private update<Answer>(name: string, argument?: unknown): Promise<Answer> {
-    return this.guard(name, () =>
-      argument === undefined
-        ? this.temporal.executeUpdate<Answer, []>(name)
-        : this.temporal.executeUpdate<Answer, [unknown]>(name, { args: [argument] }),
-    );
+    return this.guard(name, () => sendUpdate(this.temporal, name, argument));
   }
 
   private async guard<T>(what: string, ask: () => Promise<T>): Promise<T> {

@@ -3,7 +3,7 @@
  * signal can only be logged, and noted in `state`. A bad argument changes nothing at either door.
  */
 import type { SignalDefinition, UpdateDefinition } from '@temporalio/common';
-import { ApplicationFailure, isCancellation, setHandler } from '@temporalio/workflow';
+import { ApplicationFailure, currentUpdateInfo, isCancellation, setHandler } from '@temporalio/workflow';
 import { BAD_ARGUMENT, RUN_ENDED } from '../agents/wire.js';
 import { isRefused, type Refused } from './arguments.js';
 import type { Run } from './run.js';
@@ -15,6 +15,13 @@ export interface Handling<Parsed, Answer> {
   readonly check?: (parsed: Parsed) => Refused | undefined;
   readonly handle: (parsed: Parsed) => Answer | Refused | Promise<Answer | Refused>;
 }
+
+/**
+ * Updates whose answers are remembered. Within one execution the server handles an id once. But one that was answered
+ * in the same workflow task as continue-as-new may be given to the next execution again (temporalio/temporal#6375); the
+ * server lets 10 be under way at once.
+ */
+const MAX_ANSWERED_UPDATES = 20;
 
 export function onBoth<Args extends unknown[], Parsed extends object, Answer>(
   run: Run,
@@ -40,10 +47,17 @@ export function onBoth<Args extends unknown[], Parsed extends object, Answer>(
     update,
     async (...args) => {
       run.messagesReceived += 1;
-      return accepted(update.name, await handle(accepted(update.name, parse(args[0]))));
+      const key = updateKey(update.name);
+      const before = run.state.answeredUpdates.find((one) => one.key === key);
+      // The key has the update's name in it, so the answer is one of its own.
+      if (before !== undefined) return before.answer as Answer;
+      const answer = accepted(update.name, await handle(accepted(update.name, parse(args[0]))));
+      run.state.answeredUpdates = [...run.state.answeredUpdates, { key, answer }].slice(-MAX_ANSWERED_UPDATES);
+      return answer;
     },
     {
       validator: (...args) => {
+        if (run.state.answeredUpdates.some(({ key }) => key === updateKey(update.name))) return;
         if (run.ending !== null) {
           const message = `The run has ended (${run.ending.reason}); ${update.name} came too late.`;
           throw ApplicationFailure.nonRetryable(message, RUN_ENDED);
@@ -53,6 +67,10 @@ export function onBoth<Args extends unknown[], Parsed extends object, Answer>(
       },
     },
   );
+}
+
+function updateKey(name: string): string {
+  return `${name}/${currentUpdateInfo()?.id}`;
 }
 
 /** @throws ApplicationFailure, type BadArgument, for what was refused. */

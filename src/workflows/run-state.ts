@@ -66,6 +66,8 @@ export interface RunState {
   followUps: QueuedText[];
   /** Bytes of both queues as JSON. */
   waitingBytes: number;
+  /** The newest updates that were answered, oldest first, bounded; see `both-doors.ts`. */
+  answeredUpdates: { readonly key: string; readonly answer: unknown }[];
   /** Ids of steering and follow-ups that were taken already, oldest first, bounded. */
   seenIds: string[];
   paused: boolean;
@@ -123,6 +125,7 @@ export function newRunState(task: string, now: number): RunState {
     followUps: [],
     waitingBytes: 0,
     seenIds: [],
+    answeredUpdates: [],
     paused: false,
     forceFinish: null,
     mode: null,

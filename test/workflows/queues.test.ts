@@ -105,6 +105,8 @@ test('whatever is sent and taken in whatever order: nothing is lost, doubled or 
       expect([...said.steering, ...of('steer')]).toEqual(accepted.steering);
       expect([...said.followUps, ...of('followUp')]).toEqual(accepted.followUps);
       expect(JSON.parse(JSON.stringify(state))).toEqual(state);
+      const waiting = [...state.steering, ...state.followUps].map((entry) => JSON.stringify(entry).length);
+      expect(state.waitingBytes).toBe(waiting.reduce((sum, bytes) => sum + bytes, 0));
     }),
   );
 });
