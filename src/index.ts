@@ -28,6 +28,14 @@ export type {
   ZodToolOptions,
 } from './agents/define-tool.js';
 export { DefinitionError } from './agents/definition-error.js';
+export { mcpServer } from './mcp/define-server.js';
+export type {
+  McpHttpOptions,
+  McpProcessOptions,
+  McpServerDefinition,
+  McpServerOptions,
+  McpToolPolicy,
+} from './mcp/define-server.js';
 export type { Duration } from './agents/duration.js';
 export type { LimitOptions, Limits } from './agents/limits.js';
 export type { Mode } from './agents/mode.js';

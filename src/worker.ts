@@ -7,12 +7,16 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { SimplePlugin } from '@temporalio/plugin';
-import { NativeConnection, Worker, type WorkerOptions, type WorkerPlugin } from '@temporalio/worker';
+import { NativeConnection, Runtime, Worker, type WorkerOptions, type WorkerPlugin } from '@temporalio/worker';
 import { createActivities } from './activities/index.js';
 import { RunCache } from './activities/run-cache.js';
 import { Shutdown } from './activities/shutdown.js';
 import { DEFAULT_TASK_QUEUE } from './agents/define-agent.js';
 import type { ConfigOptions } from './agents/define-config.js';
+import type { DefaultActivity } from './mcp/activities.js';
+import { serversByName } from './mcp/define-server.js';
+import { McpPool } from './mcp/pool.js';
+import { checkSdk } from './mcp/sdk.js';
 import { cachedRuns } from './storage/cached-runs.js';
 import { checkOneProtobuf } from './storage/one-protobuf.js';
 import { openaiChat } from './models/openai-chat.js';
@@ -48,12 +52,20 @@ export interface EverlapPluginOptions extends Omit<ConfigOptions, 'taskQueue'> {
  */
 export class EverlapPlugin extends SimplePlugin {
   private readonly shutdown: Shutdown;
+  private readonly mcp: McpPool;
+  /** The user's own default activity: Everlap's own passes on to it what is no tool. */
+  private defaultActivity: DefaultActivity | undefined;
   /** Whether payloads over Temporal's limit have somewhere to go. */
   private storesLargePayloads = false;
 
   constructor(options: EverlapPluginOptions) {
     const shutdown = new Shutdown();
     const { externalStorage } = options;
+    const servers = serversByName(options.agents.flatMap((agent) => agent.options.mcp ?? []));
+    if (servers.size > 0) checkSdk();
+    const mcp = new McpPool(servers, (level, message, meta) => {
+      Runtime.instance().logger.log(level, message, meta);
+    });
     super({
       name: 'everlap',
       ...(externalStorage && { dataConverter: { externalStorage } }),
@@ -63,12 +75,18 @@ export class EverlapPlugin extends SimplePlugin {
         cache: new RunCache(options.cacheBytes ?? DEFAULT_CACHE_BYTES),
         shutdown: () => shutdown.signal,
         storesLargePayloads: () => this.storesLargePayloads,
+        mcp,
+        defaultActivity: () => this.defaultActivity,
       }),
     });
     this.shutdown = shutdown;
+    this.mcp = mcp;
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
+    const theirs: unknown = Reflect.get(options.activities ?? {}, 'default');
+    if (typeof theirs === 'function')
+      this.defaultActivity = (...input): unknown => Reflect.apply(theirs, undefined, input);
     const configured = super.configureWorker({ ...options, ...workflowsOf(options) });
     if (configured.dataConverter?.externalStorage !== undefined) {
       checkOneProtobuf();
@@ -90,7 +108,7 @@ export class EverlapPlugin extends SimplePlugin {
       if (worker.getState() !== 'RUNNING' && worker.getState() !== 'INITIALIZED') stops();
     }, SHUTDOWN_POLL_MS);
     try {
-      await super.runWorker(worker, next);
+      await this.mcp.during(() => super.runWorker(worker, next));
     } finally {
       clearInterval(timer);
       stops();

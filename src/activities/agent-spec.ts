@@ -27,6 +27,7 @@ export function specOf(
   agent: AgentDefinition,
   options: AgentOptions,
   { prices, ...surroundings }: Surroundings,
+  mcpTools: readonly ToolSpec[] = [],
 ): AgentSpec {
   const model = modelSpec(options.model);
   const fallbackModels = options.fallbackModels ?? [];
@@ -49,7 +50,7 @@ export function specOf(
     instructions: options.instructions,
     model,
     fallbackModels,
-    tools: [...agent.tools, ...builtInTools(agent, options)].map(toolSpec),
+    tools: [...[...agent.tools, ...builtInTools(agent, options, mcpTools)].map(toolSpec), ...mcpTools],
     limits,
     onLimit: options.onLimit ?? 'stop',
     mode: options.mode ?? 'ask',
@@ -70,8 +71,12 @@ export function specOf(
   return { hash: digest(JSON.stringify(spec)), ...spec };
 }
 
-function builtInTools({ tools }: AgentDefinition, { laps, toolResult }: AgentOptions): ToolDefinition[] {
-  const mayBeLong = tools.some(({ execution }) => execution === 'activity' || execution === 'local');
+function builtInTools(
+  { tools }: AgentDefinition,
+  { laps, toolResult }: AgentOptions,
+  mcpTools: readonly ToolSpec[],
+): ToolDefinition[] {
+  const mayBeLong = [...tools, ...mcpTools].some(({ execution }) => execution === 'activity' || execution === 'local');
   const hasOwn = tools.some(({ name }) => name === READ_RESULT_NAME);
   return [
     ...(laps?.handoff === 'note' ? [HAND_OFF] : []),

@@ -6,9 +6,11 @@ import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
 import { defineAgent, type AgentDefinition, type AgentOptions, type ModelOptions } from '../agents/define-agent.js';
 import { DefinitionError } from '../agents/definition-error.js';
-import type { AgentSpec, PriceSpec } from '../agents/spec.js';
+import type { PriceSpec, ToolSpec } from '../agents/spec.js';
 import type { RunSettings } from '../agents/run-input.js';
-import { DESCRIBE_FAILURE } from '../agents/wire.js';
+import { DESCRIBE_FAILURE, type DescribeAgentOutput } from '../agents/wire.js';
+import type { McpServerDefinition } from '../mcp/define-server.js';
+import { checkTogether } from '../mcp/tool-specs.js';
 import { cutText } from '../conversation/cut-text.js';
 import { jsonBytes } from '../conversation/paging.js';
 import { specOf } from './agent-spec.js';
@@ -41,8 +43,17 @@ const INPUT = z.object({
   settings: SETTINGS.optional(),
 });
 
-/** @throws ApplicationFailure `unknown_agent` or `bad_request`, both final. */
-export async function describeAgent(dependencies: DescribeDependencies, raw: unknown): Promise<AgentSpec> {
+/**
+ * The spec; or, for an agent with MCP servers, their names, where nobody lists their tools: starting and asking servers
+ * takes too long for a local activity.
+ * @param listTools the tools of these servers.
+ * @throws ApplicationFailure `unknown_agent` or `bad_request`, both final.
+ */
+export async function describeAgent(
+  dependencies: DescribeDependencies,
+  raw: unknown,
+  listTools?: (servers: readonly McpServerDefinition[]) => Promise<readonly ToolSpec[]>,
+): Promise<DescribeAgentOutput> {
   const input = INPUT.safeParse(raw);
   if (!input.success) {
     throw bad(`The input of agentRun must be { agent, task, settings? }.\n${z.prettifyError(input.error)}`);
@@ -58,7 +69,11 @@ export async function describeAgent(dependencies: DescribeDependencies, raw: unk
   try {
     const { options } = defineAgent(withSettings(agent.options, input.data.settings ?? {}));
     const storesLargePayloads = dependencies.storesLargePayloads();
-    const spec = specOf(agent, options, { prices, searchAttributes, storesLargePayloads });
+    const { mcp = [] } = agent.options;
+    const mcpTools = listTools === undefined || mcp.length === 0 ? [] : await listTools(mcp);
+    checkTogether(agent.name, agent.tools, mcpTools);
+    const spec = specOf(agent, options, { prices, searchAttributes, storesLargePayloads }, mcpTools);
+    if (listTools === undefined && mcp.length > 0) return { mcp: mcp.map(({ name }) => name) };
     const bytes = jsonBytes(spec);
     if (bytes > MAX_SPEC_BYTES) {
       throw new DefinitionError(

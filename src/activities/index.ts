@@ -10,14 +10,16 @@ import {
   type CheckOutputOutput,
   type CompactInput,
   type CompactOutput,
+  type DescribeAgentOutput,
   type ToolInput,
   type ToolOutput,
   type VerifyInput,
   type VerifyOutput,
 } from '../agents/wire.js';
-import type { AgentSpec } from '../agents/spec.js';
 import { boundResult, shortened } from '../artifacts/bound-result.js';
 import { folderArtifacts } from '../artifacts/folder-artifacts.js';
+import { callMcpTool, listMcpTools, type DefaultActivity } from '../mcp/activities.js';
+import type { McpPool } from '../mcp/pool.js';
 import type { ModelProvider } from '../models/provider.js';
 import { readResult } from '../tools/read-result.js';
 import { callModel } from './call-model.js';
@@ -38,24 +40,32 @@ export interface ActivityDependencies extends Pick<ConfigOptions, 'agents' | 'pr
   readonly shutdown: () => AbortSignal;
   /** Whether payloads over Temporal's limit have somewhere to go. */
   readonly storesLargePayloads: () => boolean;
+  /** The MCP servers of the agents. */
+  readonly mcp: McpPool;
+  /** The user's own default activity, where the worker has one. */
+  readonly defaultActivity: () => DefaultActivity | undefined;
 }
 
 export type Activities = Record<
   string,
-  (input: never) => Promise<AgentSpec | CallModelOutput | CheckOutputOutput | CompactOutput | ToolOutput | VerifyOutput>
->;
+  (
+    input: never,
+  ) => Promise<DescribeAgentOutput | CallModelOutput | CheckOutputOutput | CompactOutput | ToolOutput | VerifyOutput>
+> & {
+  /** Takes whatever no other does. */
+  default?: DefaultActivity;
+};
 
 type Bound = ToolDependencies['bound'];
 
 /** @throws DefinitionError where a tool's JSON Schema does not compile. */
 export function createActivities(dependencies: ActivityDependencies): Activities {
   const { agents, prices = {}, workspaces = DEFAULT_WORKSPACES, provider, cache, shutdown } = dependencies;
-  const { artifacts = folderArtifacts(), storesLargePayloads } = dependencies;
-  const byName = agentsByName(agents);
+  const { artifacts = folderArtifacts(), storesLargePayloads, mcp, defaultActivity } = dependencies;
   const searchAttributes = hasSearchAttributesCached();
+  const describe = { agents: agentsByName(agents), prices, cache, searchAttributes, storesLargePayloads };
   const activities: Activities = {
-    describeAgent: (input: unknown) =>
-      describeAgent({ agents: byName, prices, cache, searchAttributes, storesLargePayloads }, input),
+    describeAgent: (input: unknown) => describeAgent(describe, input),
     callModel: (input: CallModelInput) => callModel({ provider, cache, shutdown: shutdown() }, input),
     compactConversation: (input: CompactInput) => compactConversation({ provider, cache, shutdown: shutdown() }, input),
   };
@@ -70,6 +80,11 @@ export function createActivities(dependencies: ActivityDependencies): Activities
   for (const tool of toolsByName(agents).values()) {
     if (tool.input === undefined) checkOf(tool);
     activities[toolActivity(tool.name)] = (input: unknown) => runTool(tool, { workspaces, bound }, input);
+  }
+  if (mcp.names.length > 0) {
+    const dependencies = { describe, workspaces, bound, pool: mcp, passOn: defaultActivity };
+    activities['listMcpTools'] = (input: unknown) => listMcpTools(dependencies, input);
+    activities.default = (...input) => callMcpTool(dependencies, ...input);
   }
   return activities;
 }

@@ -46,20 +46,31 @@ const OPTIONS: Options = {
  */
 export function compileJsonSchema(schema: JsonObject): JsonSchemaCheck {
   const { $schema: dialect, ...rest } = schema;
-  const draft7 = require('ajv') as typeof import('ajv');
-  const latest = require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
-  const makers = [() => new latest.Ajv2020(OPTIONS), () => new draft7.Ajv(OPTIONS)];
-  if (typeof dialect === 'string' && /draft-0?[4-7]/.test(dialect)) makers.reverse();
+  const compilers = [latest, draft7];
+  if (typeof dialect === 'string' && /draft-0?[4-7]/.test(dialect)) compilers.reverse();
   let problem: unknown;
-  for (const make of makers) {
+  for (const compiler of compilers) {
+    const ajv = compiler();
     try {
-      const validate = make().compile(rest);
+      const validate = ajv.compile(rest);
       return (value) => (validate(value) === true ? undefined : problemsOf(validate.errors ?? []));
     } catch (error) {
       problem ??= error;
+    } finally {
+      // Else ajv would keep every schema that it has ever seen.
+      ajv.removeSchema(rest);
     }
   }
   throw new Error(errorText(problem));
+}
+
+const latest = once(() => new (require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')).Ajv2020(OPTIONS));
+const draft7 = once(() => new (require('ajv') as typeof import('ajv')).Ajv(OPTIONS));
+
+/** A new compiler compiles its meta-schema first, which takes longer than a hundred tools. */
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
 }
 
 /** As zod's `prettifyError` writes them, so that a model reads one language. */

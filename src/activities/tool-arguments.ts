@@ -1,4 +1,5 @@
 /** Whether a call's arguments fit its tool: by zod, or by JSON Schema. Says why not in words for the model. */
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { DefinitionError } from '../agents/definition-error.js';
 import type { ToolDefinition } from '../agents/define-tool.js';
@@ -10,7 +11,8 @@ import { compileJsonSchema, type JsonSchemaCheck } from './json-schema-check.js'
 export type CheckedArguments = { readonly value: unknown } | { readonly text: string; readonly isError: true };
 
 const MAX_PROBLEMS_CHARS = 2000;
-const compiled = new WeakMap<JsonObject, JsonSchemaCheck>();
+/** By the schema's text: the same MCP tool comes with every run anew. */
+const compiled = new LRUCache<string, JsonSchemaCheck>({ max: 2000 });
 
 export async function checkArguments(tool: ToolDefinition, given: JsonObject): Promise<CheckedArguments> {
   const args = tool.strictParameters === undefined ? given : withoutForcedNulls(tool.parameters, given);
@@ -27,7 +29,8 @@ export async function checkArguments(tool: ToolDefinition, given: JsonObject): P
  * @throws DefinitionError naming the tool, where it does not compile.
  */
 export function checkOf({ name, parameters }: Pick<ToolDefinition, 'name' | 'parameters'>): JsonSchemaCheck {
-  let check = compiled.get(parameters);
+  const key = JSON.stringify(parameters);
+  let check = compiled.get(key);
   if (check === undefined) {
     try {
       check = compileJsonSchema(parameters);
@@ -35,7 +38,7 @@ export function checkOf({ name, parameters }: Pick<ToolDefinition, 'name' | 'par
       const why = error instanceof Error ? error.message : String(error);
       throw new DefinitionError(`Tool ${name}: its parameters are no JSON Schema that can be checked (${why}).`);
     }
-    compiled.set(parameters, check);
+    compiled.set(key, check);
   }
   return check;
 }

@@ -9,6 +9,7 @@ import type { ToolDefinition } from './define-tool.js';
 import { toMs, type Duration } from './duration.js';
 import { HAND_OFF } from './hand-off.js';
 import { MODES, type Mode } from './mode.js';
+import { serversByName, type McpServerDefinition } from '../mcp/define-server.js';
 import { MAX_TURN_CHARS } from './wire.js';
 import { parseLimits, type LimitOptions } from './limits.js';
 import { agentOutput, type AgentOutput } from './output-schema.js';
@@ -71,6 +72,8 @@ export interface AgentOptions {
   /** Asked in turn when a model stays overloaded. */
   readonly fallbackModels?: readonly string[];
   readonly tools?: readonly ToolDefinition[];
+  /** MCP servers whose tools it gets, made by `mcpServer()`. They are listed when a run starts, and pinned by it. */
+  readonly mcp?: readonly McpServerDefinition[];
   readonly limits?: LimitOptions;
   /** What an exhausted run does: end at once, or ask once more, with tools off, for a summary. Default `stop`. */
   readonly onLimit?: 'stop' | 'summarize';
@@ -125,6 +128,7 @@ export function defineAgent(options: AgentOptions): AgentDefinition {
   checkToolResult(where, options.toolResult);
   checkContext(where, options.context);
   checkLaps(where, options.laps);
+  checkServers(where, options.mcp ?? []);
   const tools = checkTools(where, options.tools ?? []);
   if (options.laps?.handoff === 'note' && tools.some(({ name }) => name === HAND_OFF.name)) {
     throw new DefinitionError(
@@ -187,6 +191,19 @@ function checkTools(where: string, tools: readonly ToolDefinition[]): readonly T
     names.add(tool.name);
   }
   return [...tools];
+}
+
+function isServer(server: unknown): server is McpServerDefinition {
+  return typeof server === 'object' && server !== null && 'startTimeoutMs' in server;
+}
+
+/** What was given is not told: it may hold a key. */
+function checkServers(where: string, servers: readonly McpServerDefinition[]): void {
+  if (!Array.isArray(servers) || servers.some((server: unknown) => !isServer(server))) {
+    throw new DefinitionError(`${where}: mcp must be a list of what mcpServer() makes.`);
+  }
+  const names = serversByName(servers);
+  if (names.size < servers.length) throw new DefinitionError(`${where}: mcp has one server twice.`);
 }
 
 function checkToolResult(where: string, { maxChars }: ToolResultOptions = {}): void {

@@ -5,6 +5,7 @@ import type { ModelProvider } from '../models/provider.js';
 import { DEFAULT_TASK_QUEUE, type AgentDefinition } from './define-agent.js';
 import { DefinitionError, isList, shown } from './definition-error.js';
 import type { ToolDefinition } from './define-tool.js';
+import { serversByName } from '../mcp/define-server.js';
 import type { PriceSpec } from './spec.js';
 
 export interface ConfigOptions {
@@ -45,6 +46,7 @@ export function defineConfig(options: ConfigOptions): Config {
   }
   agentsByName(options.agents);
   toolsByName(options.agents);
+  serversByName(options.agents.flatMap((agent) => agent.options.mcp ?? []));
   checkPrices(options.prices ?? {});
   return { ...options, taskQueue: options.taskQueue ?? DEFAULT_TASK_QUEUE };
 }

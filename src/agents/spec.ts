@@ -84,6 +84,8 @@ export interface ToolSpec {
   readonly defaultAnswer?: string;
   /** Its result is the run's output, and ends the run. */
   readonly ends?: true;
+  /** A tool of an MCP server, by that server's own name for it. */
+  readonly mcp?: { readonly server: string; readonly tool: string };
 }
 
 export interface AgentToolSpec {

@@ -2,7 +2,7 @@
  * Names on the wire and what travels under them, for both sides of the sandbox. These are public: people type them
  * into the Temporal UI, and histories hold them. Changing one is a breaking change.
  */
-import type { AgentSpec } from './spec.js';
+import type { AgentSpec, ToolSpec } from './spec.js';
 import type { ToolCallInfo } from './define-tool.js';
 import type { CompactionPlan } from '../conversation/compaction.js';
 import type { AssistantMessage, Head, JsonObject, Message, Usage } from '../conversation/message.js';
@@ -20,7 +20,8 @@ export interface DescribeAgentInput {
   readonly settings?: unknown;
 }
 
-export type DescribeAgentOutput = AgentSpec;
+/** `mcp`: servers whose tools `listMcpTools` has to list, which then answers with the spec. */
+export type DescribeAgentOutput = AgentSpec | { readonly mcp: readonly string[] };
 
 /** Every field costs history once a turn: keep it small, leave out what is as usual. */
 export interface CallModelInput {
@@ -60,6 +61,10 @@ export interface ToolInput {
   readonly stored?: false;
   /** Asks whether the arguments are right and a person must approve, instead of running it. */
   readonly gate?: true;
+  /** For tools of MCP servers: the hash of the run's spec, in which the tool is described. */
+  readonly spec?: string;
+  /** The same for `gate`, a local activity, which may not ask its run and whose input is not in history. */
+  readonly tool?: ToolSpec;
 }
 
 export const DEFAULT_MAX_CHARS = 20_000;

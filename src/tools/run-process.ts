@@ -77,7 +77,7 @@ export async function runProcess(run: ProcessRun): Promise<ProcessEnd> {
 }
 
 /** @returns false where the worker may not do so. */
-function killGroup(child: ChildProcess, signal: NodeJS.Signals): boolean {
+export function killGroup(child: ChildProcess, signal: NodeJS.Signals): boolean {
   if (child.pid === undefined) return true;
   try {
     return process.kill(-child.pid, signal);

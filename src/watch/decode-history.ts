@@ -28,6 +28,7 @@ const ACTIVITIES: ReadonlySet<string> = new Set([
   'callModel',
   'compactConversation',
   'describeAgent',
+  'listMcpTools',
   'verifyWorkspace',
 ]);
 const LOCAL_ACTIVITY_MARKER = 'core_local_activity';

@@ -18,7 +18,8 @@ type Scheduled =
   | { readonly work: 'model'; readonly model: string; readonly toolsOff: boolean; attempts?: number }
   | { readonly work: 'tool'; readonly callId: string; attempts?: number }
   | { readonly work: 'compaction'; readonly model: string; attempts?: number }
-  | { readonly work: 'verify'; attempts?: number };
+  | { readonly work: 'verify'; attempts?: number }
+  | { readonly work: 'describe'; attempts?: number };
 
 /** The words that the run itself puts before a tool's failure. */
 const errorText = (failure: FailedActivity): Outcome => ({ text: `Error: ${failure.message}`, isError: true });
@@ -88,6 +89,10 @@ export class TurnEvents {
     if (event.activity === 'callModel') return this.modelScheduled(event);
     if (event.activity === 'compactConversation') return this.compactionScheduled(event);
     if (event.activity === 'verifyWorkspace') return this.verifyScheduled(event);
+    if (event.activity === 'listMcpTools') {
+      this.scheduled.set(event.eventId, { work: 'describe' });
+      return;
+    }
     const input = wire.TOOL_INPUT.safeParse(event.input).data;
     if (input === undefined) return;
     const { callId } = input.call;
@@ -150,6 +155,10 @@ export class TurnEvents {
       const output = wire.VERIFY_OUTPUT.safeParse(result).data;
       return output && this.tell({ type: 'verify_finished', ...output });
     }
+    if (scheduled?.work === 'describe') {
+      const spec = wire.SPEC.safeParse(result).data;
+      return spec && this.pin(spec);
+    }
     if (scheduled?.work !== 'tool') return;
     // Without a text it answered that a lost call was not made: the run makes it again.
     const output = wire.TOOL_OUTPUT.safeParse(result).data;
@@ -199,7 +208,7 @@ export class TurnEvents {
 
   private activityFailed({ scheduledId, failure }: Of<'activity_failed'>): void {
     const scheduled = this.take(scheduledId);
-    if (scheduled === undefined) return;
+    if (scheduled === undefined || scheduled.work === 'describe') return;
     const attempts = scheduled.attempts === undefined ? {} : { attempts: scheduled.attempts };
     if (scheduled.work === 'model') {
       const reason = failure.kind === 'threw' ? failure.type : failure.kind;

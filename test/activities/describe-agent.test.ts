@@ -34,7 +34,9 @@ async function specOf(input: object = {}, options: Partial<AgentOptions> = {}, p
     searchAttributes: async () => Promise.resolve(true),
     storesLargePayloads: () => false,
   };
-  return describeAgent(dependencies, { agent: 'clerk', task: 'Do it.', ...input });
+  const spec = await describeAgent(dependencies, { agent: 'clerk', task: 'Do it.', ...input });
+  if ('mcp' in spec) throw new Error('it asks for tools of MCP servers, which this agent has none of');
+  return spec;
 }
 async function refusal(...args: Parameters<typeof specOf>): Promise<ApplicationFailure> {
   const error: unknown = await specOf(...args).then(

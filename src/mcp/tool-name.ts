@@ -1,0 +1,16 @@
+/** What a server's tool is called for a model, which takes 1 to 64 letters, digits, `_` and `-` only. Pure. */
+import { shortHash } from '../conversation/short-hash.js';
+
+const MAX_NAME = 64;
+const HASH_CHARS = 8;
+
+/**
+ * `files__read`. Other characters become `_`; a name that is too long is cut, and ends in a hash of the whole, so that two
+ * long names stay two.
+ */
+export function mcpToolName(server: string, tool: string): string {
+  const name = `${server}__${tool.replace(/[^a-zA-Z0-9_-]/g, '_')}`;
+  if (name.length <= MAX_NAME) return name;
+  const hash = shortHash(`${server}\n${tool}`).slice(0, HASH_CHARS);
+  return `${name.slice(0, MAX_NAME - HASH_CHARS - 1)}_${hash}`;
+}
