@@ -1,5 +1,5 @@
 /** SCENARIO 37: the worker is killed with SIGKILL at each phase of a run; nothing is asked, done or said twice, or lost. */
-import { call, gate, text, type RecordedRequest, type ScriptedModelOptions, type Step } from 'everlap/testing';
+import { call, gate, text, textOf, type RecordedRequest, type ScriptedModelOptions, type Step } from 'everlap/testing';
 import type { RunHandle } from 'everlap/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { completed, eventsOf } from '../support/history.js';
@@ -146,6 +146,39 @@ test(
     expect(await askedAgain(rig, run)).toEqual([]);
     expect(rig.model.requests).toHaveLength(2);
     expect(await last.terminate()).toBe(0);
+  },
+  SLOW,
+);
+
+test(
+  'killed in the middle of a compaction: the summary is asked for once more, the run goes on with one',
+  async () => {
+    const wantsSummary = ({ messages }: RecordedRequest): boolean =>
+      textOf(messages[0]).startsWith('You write the summary');
+    const summary = gate();
+    const first = firstTime(text('Pages were read.', { waitFor: summary }), text('Pages were read.'));
+    const rig = await startRig({
+      script: (request) => {
+        if (wantsSummary(request)) return first();
+        // Older turns are gone: the last call tells how far it is.
+        const last = request.messages.flatMap(({ tool_calls: calls }) => calls ?? []).at(-1);
+        const n = Number(/\d+/.exec(last?.function?.arguments ?? '0')?.[0]) + 1;
+        return n <= 8 ? call('long_read', { n }) : text('Done.');
+      },
+    });
+    const worker = await rig.worker();
+    const run = await rig.start({ settings: { context: { window: 10_000, keepTurns: 2 } } });
+    await summary.reached;
+    await kill(run, worker);
+    summary.open();
+    await rig.worker();
+    const result = await run.result();
+    expect(result).toMatchObject({ status: 'completed', output: 'Done.', toolCalls: 8 });
+    const { compactions } = await run.state();
+    expect(compactions).toBeGreaterThan(0);
+    expect(rig.model.requests.filter(wantsSummary)).toHaveLength(compactions + 1);
+    expect(rig.model.requests.filter((request) => !wantsSummary(request))).toHaveLength(result.turns);
+    expect(await steeringIn(run)).toEqual(['before the kill', 'while it was dead']);
   },
   SLOW,
 );

@@ -51,6 +51,7 @@ const tools = [
     },
   }),
   tool('local_read', { effects: 'none', execution: 'local' }),
+  tool('long_read', { effects: 'none', execute: ({ n }) => `${n}:`.padEnd(4000, 'x') }),
   tool('never', {
     effects: 'idempotent',
     execute: () => {
