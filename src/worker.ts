@@ -12,9 +12,8 @@ import { createActivities } from './activities/index.js';
 import { RunCache } from './activities/run-cache.js';
 import { Shutdown } from './activities/shutdown.js';
 import { DEFAULT_TASK_QUEUE } from './agents/define-agent.js';
-import type { ConfigOptions } from './agents/define-config.js';
+import { mcpServersOf, type ConfigOptions } from './agents/define-config.js';
 import type { DefaultActivity } from './mcp/activities.js';
-import { serversByName } from './mcp/define-server.js';
 import { McpPool } from './mcp/pool.js';
 import { checkSdk } from './mcp/sdk.js';
 import { cachedRuns } from './storage/cached-runs.js';
@@ -61,7 +60,7 @@ export class EverlapPlugin extends SimplePlugin {
   constructor(options: EverlapPluginOptions) {
     const shutdown = new Shutdown();
     const { externalStorage } = options;
-    const servers = serversByName(options.agents.flatMap((agent) => agent.options.mcp ?? []));
+    const servers = mcpServersOf(options.agents);
     if (servers.size > 0) checkSdk();
     const mcp = new McpPool(servers, (level, message, meta) => {
       Runtime.instance().logger.log(level, message, meta);

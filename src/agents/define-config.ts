@@ -5,7 +5,7 @@ import type { ModelProvider } from '../models/provider.js';
 import { DEFAULT_TASK_QUEUE, type AgentDefinition } from './define-agent.js';
 import { DefinitionError, isList, shown } from './definition-error.js';
 import type { ToolDefinition } from './define-tool.js';
-import { serversByName } from '../mcp/define-server.js';
+import { serversByName, type McpServerDefinition } from '../mcp/define-server.js';
 import type { PriceSpec } from './spec.js';
 
 export interface ConfigOptions {
@@ -46,7 +46,7 @@ export function defineConfig(options: ConfigOptions): Config {
   }
   agentsByName(options.agents);
   toolsByName(options.agents);
-  serversByName(options.agents.flatMap((agent) => agent.options.mcp ?? []));
+  mcpServersOf(options.agents);
   checkPrices(options.prices ?? {});
   return { ...options, taskQueue: options.taskQueue ?? DEFAULT_TASK_QUEUE };
 }
@@ -102,6 +102,11 @@ export function agentsByName(agents: readonly AgentDefinition[]): ReadonlyMap<st
     byName.set(agent.name, agent);
   }
   return byName;
+}
+
+/** The MCP servers of these agents and of those that they refer to. @throws DefinitionError as `serversByName`. */
+export function mcpServersOf(agents: readonly AgentDefinition[]): ReadonlyMap<string, McpServerDefinition> {
+  return serversByName(withReferred(agents).flatMap((agent) => agent.options?.mcp ?? []));
 }
 
 /**

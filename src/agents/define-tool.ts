@@ -142,6 +142,8 @@ const LOCAL_TIMEOUT_MS = 10_000;
  * Defines a tool.
  * @throws DefinitionError where name, schema, timeout or a combination of policies cannot work.
  */
+export function defineTool<Input extends z.ZodType>(options: ZodToolOptions<Input>): ToolDefinition;
+export function defineTool(options: JsonSchemaToolOptions): ToolDefinition;
 export function defineTool<Input extends z.ZodType>(options: ToolOptions<Input>): ToolDefinition {
   if (typeof options !== 'object' || options === null) throw new DefinitionError('defineTool needs an object.');
   const { name } = options;

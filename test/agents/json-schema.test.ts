@@ -37,6 +37,12 @@ describe('a tool by JSON Schema', () => {
       input: z.object({ x: z.number() }),
       execute: (args) => expectTypeOf(args).toEqualTypeOf<{ x: number }>(),
     });
+    const common = { name: 'plot', description: 'Plots.' };
+    defineTool({ ...common, parameters: POINT, approval: ({ x }) => x === 1, execute: ({ x }) => x });
+    const withInput = { ...common, input: z.object({ x: z.number() }) };
+    defineTool({ ...withInput, approval: ({ x }) => x > 1, execute: ({ x }) => x + 1 });
+    const withParameters = { ...common, parameters: POINT };
+    defineTool({ ...withParameters, approval: ({ x }) => x === 1, execute: ({ x }) => x });
     const both = { name: 'plot', description: 'Plots.', input: z.object({}), parameters: POINT, execute: () => '' };
     // @ts-expect-error -- one of them
     expect(() => defineTool(both)).toThrow(/both input \(zod\) and parameters/);

@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DefinitionError, defineAgent, defineTool, mcpServer, type McpServerOptions } from 'everlap';
+import { agentTool, DefinitionError, defineAgent, defineTool, mcpServer, type McpServerOptions } from 'everlap';
 import { call, text, type Script } from 'everlap/testing';
 import { createWorker } from 'everlap/worker';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -197,4 +197,20 @@ test('two servers of one name on a worker are refused when it starts', async () 
     defineAgent({ name, instructions: '', model: 'gpt-5-mini', mcp: [mcpServer(oddServer('plain'))] }),
   );
   await expect(createWorker({ agents })).rejects.toThrow(DefinitionError);
+});
+
+test('the servers of an agent that is only referred to by a tool are the worker’s too', async () => {
+  const helper = defineAgent({
+    name: 'helper',
+    instructions: 'You help.',
+    model: 'gpt-5-mini',
+    mcp: [mcpServer(oddServer('plain', { name: 'hidden' }))],
+  });
+  rig = await startRig({
+    agent: { tools: [agentTool(helper, { description: 'Helps.' })] },
+    byTask: { 'Do it.': [call('helper', { task: 'Who are you?' }), text('Done.')] },
+    script: [call('hidden__pid'), text('I am it.')],
+  });
+  expect(await (await rig.start()).result()).toMatchObject({ status: 'completed', output: 'Done.' });
+  expect(JSON.stringify(rig.model.requests.map(({ messages }) => messages))).toContain('I am it.');
 });
