@@ -45,6 +45,7 @@ export class ProcessTransport implements Transport {
   private how = '';
   private closing: Promise<void> | undefined;
   private exited: Promise<void> = Promise.resolve();
+  private finished: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly target: ProcessTarget,
@@ -78,7 +79,7 @@ export class ProcessTransport implements Transport {
         resolve();
       });
     });
-    void this.finish(child);
+    this.finished = this.finish(child);
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', (error) => {
@@ -144,9 +145,13 @@ export class ProcessTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const { child } = this;
     if (child === undefined || this.how !== '') throw new Error(`The program does not run (${this.how}).`);
-    await new Promise<void>((resolve, reject) => {
-      child.stdin.write(this.sdk.serializeMessage(message), (error) => (error ? reject(error) : resolve()));
+    const error = await new Promise<Error | null | undefined>((resolve) => {
+      child.stdin.write(this.sdk.serializeMessage(message), resolve);
     });
+    if (!error) return;
+    // A broken pipe is told before the end of the program that broke it, which says more.
+    await within(this.finished, GRACE_MS);
+    throw error;
   }
 
   /** Ends the program and all that it started; resolves when it is gone. */
@@ -160,21 +165,22 @@ export class ProcessTransport implements Transport {
     if (child?.pid === undefined) return;
     child.stdin.end();
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      if (await this.exitsInTime()) return;
+      if (await within(this.exited, GRACE_MS)) return;
       killGroup(child, signal);
     }
-    await this.exitsInTime();
+    await within(this.exited, GRACE_MS);
   }
+}
 
-  private async exitsInTime(): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), GRACE_MS);
-    });
-    try {
-      return await Promise.race([this.exited.then(() => true), late]);
-    } finally {
-      clearTimeout(timer);
-    }
+/** Whether `work` is done within so many milliseconds. */
+async function within(work: Promise<void>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  try {
+    return await Promise.race([work.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
