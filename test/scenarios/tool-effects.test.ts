@@ -187,7 +187,7 @@ const awkward: Record<string, [() => unknown, RegExp]> = {
     }),
     /caught/,
   ],
-  gives_control_characters: [() => '\u0000'.repeat(1_000_000), /characters left out/],
+  gives_control_characters: [() => '\u0000'.repeat(1_000_000), /1000000 bytes in all\. Read on with read_result/],
 };
 
 function build(name: string, { execute, ...options }: Behaviour): ToolDefinition {
