@@ -19,10 +19,12 @@ import { checkSdk } from './mcp/sdk.js';
 import { cachedRuns } from './storage/cached-runs.js';
 import { checkOneProtobuf } from './storage/one-protobuf.js';
 import { openaiChat } from './models/openai-chat.js';
+import { deploymentOptions, type DeploymentOptions } from './worker/deployment.js';
 
 export type { ArtifactPart, ArtifactStore } from './artifacts/artifact-store.js';
 export { folderArtifacts } from './artifacts/folder-artifacts.js';
 export { s3Artifacts, type S3ArtifactsOptions, type S3ClientLike } from './artifacts/s3-artifacts.js';
+export type { DeploymentOptions } from './worker/deployment.js';
 export { folderStorage, type FolderStorageOptions } from './storage/folder-storage.js';
 export { aiSdk, type AiSdkModel, type AiSdkOptions } from './models/ai-sdk.js';
 export { openaiChat, type OpenAiChatOptions } from './models/openai-chat.js';
@@ -161,7 +163,9 @@ export interface CreateWorkerOptions extends EverlapPluginOptions {
   readonly namespace?: string;
   /** Default: a new one by Temporal's environment configuration (TEMPORAL_ADDRESS, profiles, API key, mTLS). */
   readonly connection?: NativeConnection;
-  /** Anything else that a Temporal worker takes: limits, identity, tuner, deployment options, data converter. */
+  /** Makes it a versioned worker, which gets work when its version is made the current one. Default: not versioned. */
+  readonly deployment?: DeploymentOptions;
+  /** Anything else that a Temporal worker takes: limits, identity, tuner, data converter. */
   readonly worker?: Omit<WorkerOptions, 'taskQueue' | 'namespace' | 'connection'>;
 }
 
@@ -170,11 +174,13 @@ export interface CreateWorkerOptions extends EverlapPluginOptions {
  * @throws where the server cannot be reached, or the definitions do not fit together.
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<Worker> {
-  const { taskQueue = DEFAULT_TASK_QUEUE, connection, namespace, worker, ...everlap } = options;
+  const { taskQueue = DEFAULT_TASK_QUEUE, connection, namespace, deployment, worker, ...everlap } = options;
   const plugin = new EverlapPlugin(everlap);
+  const versioned = deployment && { workerDeploymentOptions: deploymentOptions(deployment) };
   const environment = loadClientConnectConfig();
   const own = connection === undefined ? await NativeConnection.connect(environment.connectionOptions) : undefined;
   return Worker.create({
+    ...versioned,
     ...worker,
     plugins: [...(worker?.plugins ?? []), plugin, ...(own ? [closing(own)] : [])],
     ...((connection ?? own) && { connection: connection ?? own }),

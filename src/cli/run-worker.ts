@@ -1,6 +1,6 @@
 /** What `everlap worker` does: connects, runs the config's agents, and stops in order. */
 import { GracefulShutdownPeriodExpiredError, NativeConnection, type LogLevel, type Worker } from '@temporalio/worker';
-import { createWorker } from '../worker.js';
+import { createWorker, type DeploymentOptions } from '../worker.js';
 import { apiKeyNote } from './api-key-note.js';
 import { CliError } from './cli-error.js';
 import { configNeeded, loadConfig } from './config-file.js';
@@ -13,11 +13,14 @@ import { linkToParent } from './worker-process.js';
 
 export interface WorkerFlags extends CommonFlags {
   readonly logLevel: LogLevel;
+  readonly deployment?: string;
+  readonly buildId?: string;
 }
 
 /** Resolves when the worker was told to stop and has. @throws CliError where it could not start, or not stop in time. */
 export async function runWorker(flags: WorkerFlags): Promise<void> {
   const parent = linkToParent();
+  const deployment = deploymentOf(flags);
   const target = targetOf(flags);
   const { config, sources } = await loadConfig(configNeeded(flags.config));
   parent?.loaded(sources);
@@ -25,7 +28,7 @@ export async function runWorker(flags: WorkerFlags): Promise<void> {
   const connection = await connect(target);
   const { namespace } = target;
   const taskQueue = flags.taskQueue ?? config.taskQueue;
-  const worker = await createWorker({ ...config, taskQueue, namespace, connection });
+  const worker = await createWorker({ ...config, taskQueue, namespace, connection, ...(deployment && { deployment }) });
   // SIGTERM and SIGINT shut it down by the SDK's own handlers; a second one ends the process.
   const running = worker.run();
   parent?.onGone(() => stop(worker));
@@ -36,6 +39,13 @@ export async function runWorker(flags: WorkerFlags): Promise<void> {
     `Worker polls task queue ${taskQueue} at ${target.address}, namespace ${namespace}: ` +
       `${count(config.agents.length, 'agent')} (${names}).`,
   );
+  if (deployment !== undefined) {
+    const { deploymentName, buildId } = deployment;
+    printLine(
+      `It is version ${buildId} of ${deploymentName}, and gets new runs once that is the current version: ` +
+        `temporal worker deployment set-current-version --deployment-name ${deploymentName} --build-id ${buildId}`,
+    );
+  }
   parent?.polls();
   try {
     await running;
@@ -47,6 +57,15 @@ export async function runWorker(flags: WorkerFlags): Promise<void> {
   }
   await connection.close();
   printLine('Worker stopped.');
+}
+
+/** undefined for a worker without a version. */
+function deploymentOf({ deployment, buildId }: WorkerFlags): DeploymentOptions | undefined {
+  if (deployment && buildId) return { deploymentName: deployment, buildId };
+  if (!deployment && !buildId) return undefined;
+  throw new CliError(
+    'A versioned worker needs both --deployment and --build-id (or TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID); give the other one too.',
+  );
 }
 
 /** Checks the namespace, too: the SDK's own refusal is a page long. */

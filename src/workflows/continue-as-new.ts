@@ -1,5 +1,5 @@
 /** Going on in a new execution of the same run, before this one's history grows too long. */
-import { allHandlersFinished, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
+import { allHandlersFinished, condition, makeContinueAsNewFunc, workflowInfo } from '@temporalio/workflow';
 import type { AgentSpec } from '../agents/spec.js';
 import type { AgentRunInput } from '../agents/run-input.js';
 import { jsonBytes } from '../conversation/paging.js';
@@ -17,8 +17,11 @@ const MOST_INPUT_BYTES = 1_950_000;
 /** Called between turns only: no call is open then. Does not return where the run goes on in a new execution. */
 export async function continueIfDue(run: Run): Promise<void> {
   if (run.place === 'within_workflow') return;
-  if (!workflowInfo().continueAsNewSuggested && run.messagesReceived < MAX_MESSAGES_RECEIVED) return;
-  await goOn(run, run.spec);
+  const { continueAsNewSuggested, targetWorkerDeploymentVersionChanged } = workflowInfo();
+  const isDue = continueAsNewSuggested || run.messagesReceived >= MAX_MESSAGES_RECEIVED;
+  // A newer version of the workers is there. To move to it is worth no compaction: then it waits for the next one that is due.
+  const mayUpgrade = targetWorkerDeploymentVersionChanged && canCarry(run, run.spec, MAX_INPUT_BYTES);
+  if (isDue || mayUpgrade) await goOn(run, run.spec);
 }
 
 /**
@@ -30,8 +33,8 @@ export async function goOn(run: Run, spec: AgentSpec | undefined): Promise<void>
     if (spec === undefined) run.unpin();
     return;
   }
-  if (!run.spec.storesLargePayloads && jsonBytes(inputOf(run, spec)) > MAX_INPUT_BYTES) await compactForPayload(run);
-  if (!run.spec.storesLargePayloads && jsonBytes(inputOf(run, spec)) > MOST_INPUT_BYTES) {
+  if (!canCarry(run, spec, MAX_INPUT_BYTES)) await compactForPayload(run);
+  if (!canCarry(run, spec, MOST_INPUT_BYTES)) {
     throw new Error(
       'what it has to carry into its next execution is over the 2 MB that a payload may have, compacted as well; ' +
         'set up external storage (externalStorage), or give it a shorter task.',
@@ -45,7 +48,21 @@ export async function goOn(run: Run, spec: AgentSpec | undefined): Promise<void>
   }
   // From here to the command there is no await: what came before is in the state, what comes later makes the server
   // refuse the command and hand it to this execution first.
-  await continueAsNew<(input: AgentRunInput) => Promise<unknown>>(inputOf(run, spec));
+  await inNewExecution(inputOf(run, spec));
+}
+
+/**
+ * With worker versioning, a pinned run moves here to the version that is current now: its state is all that the new code
+ * has to understand, not its history. Without versioning, or with a version that people have set for this run, nothing changes.
+ */
+function inNewExecution(input: AgentRunInput): Promise<never> {
+  return makeContinueAsNewFunc<(input: AgentRunInput) => Promise<unknown>>({
+    initialVersioningBehavior: 'AUTO_UPGRADE',
+  })(input);
+}
+
+function canCarry(run: Run, spec: AgentSpec | undefined, mostBytes: number): boolean {
+  return run.spec.storesLargePayloads || jsonBytes(inputOf(run, spec)) <= mostBytes;
 }
 
 function inputOf({ input: { agent, task, settings, parent }, state }: Run, spec: AgentSpec | undefined): AgentRunInput {

@@ -50,6 +50,8 @@ const CASES: readonly (readonly [args: readonly string[], sentence: RegExp])[] =
   [['worker', '--config', '.'], /The config .* is a folder; name the file in it/],
   [['worker', '--config', 'broken.ts'], /The config .*broken\.ts cannot be loaded: Unexpected token/],
   [['run', AGENT, 'x', '--config', 'broken.ts'], /The config .*broken\.ts cannot be loaded/],
+  [['worker', '--build-id', 'v1'], /A versioned worker needs both --deployment and --build-id .*; give the other/],
+  [['worker', '--build-id', 'v1', '--deployment', 'a.b'], /The deployment's name is "a\.b"; it must be a text without/],
   [['worker', '--log-level', 'loud'], /Allowed choices are TRACE, DEBUG/],
   [['dev', '--port', '70000'], /A port is 0 to 65535/],
   [['dev', '--address', '127.0.0.1:7233'], /starts a server of its own; .*everlap worker --address/],

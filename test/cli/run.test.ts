@@ -189,4 +189,12 @@ describe('everlap worker', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Worker polls .*: 1 agent \(tester\)\.\n(.*\n)*Worker stopped\.\n$/);
   });
+
+  it('of a version says how to give it work', async () => {
+    const version = { TEMPORAL_DEPLOYMENT_NAME: `cli-${rig.taskQueue}`, TEMPORAL_WORKER_BUILD_ID: 'v1' };
+    const versioned = rig.start(['worker', '--task-queue', `${rig.taskQueue}-v`], version);
+    const [, name] = await versioned.waitFor(/set-current-version --deployment-name (\S+) --build-id v1\n/);
+    expect(name).toBe(version.TEMPORAL_DEPLOYMENT_NAME);
+    expect(await versioned.end()).toMatchObject({ code: 0 });
+  });
 });

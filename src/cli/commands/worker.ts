@@ -10,6 +10,12 @@ export function workerCommand(): Command {
     .addOption(
       new Option('--log-level <level>', 'of the worker’s log on standard error').choices(LOG_LEVELS).default('WARN'),
     )
+    .addOption(
+      new Option('--deployment <name>', 'makes it a versioned worker, of this deployment').env(
+        'TEMPORAL_DEPLOYMENT_NAME',
+      ),
+    )
+    .addOption(new Option('--build-id <id>', 'its version in that deployment').env('TEMPORAL_WORKER_BUILD_ID'))
     .action(async (flags: WorkerFlags) => {
       // The SDK's worker is large, and no other command needs it.
       const { runWorker } = await import('../run-worker.js');
