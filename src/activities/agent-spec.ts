@@ -22,12 +22,16 @@ export interface Surroundings {
   readonly storesLargePayloads: boolean;
 }
 
-/** @throws DefinitionError for a `usd` limit on a model without a known price: it could never be kept. */
+/**
+ * @param form the agent whose form the answer is to have.
+ * @throws DefinitionError for a `usd` limit on a model without a known price: it could never be kept.
+ */
 export function specOf(
   agent: AgentDefinition,
   options: AgentOptions,
   { prices, ...surroundings }: Surroundings,
   mcpTools: readonly ToolSpec[] = [],
+  form: AgentDefinition = agent,
 ): AgentSpec {
   const model = modelSpec(options.model);
   const fallbackModels = options.fallbackModels ?? [];
@@ -65,7 +69,7 @@ export function specOf(
     heartbeatTimeoutMs: ms(options.heartbeatTimeout, 10_000),
     prices: known,
     ...(options.laps && { laps: lapsSpec(options.laps) }),
-    ...(agent.output && { output: agent.output.asked }),
+    ...(form.output && { output: { agent: form.name, ...form.output.asked } }),
     ...surroundings,
   };
   return { hash: digest(JSON.stringify(spec)), ...spec };

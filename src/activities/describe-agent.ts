@@ -41,6 +41,7 @@ const INPUT = z.object({
     .refine((task) => task.trim() !== '', 'is empty')
     .refine((task) => jsonBytes(task) <= MAX_TASK_BYTES, `is too long: ${MAX_TASK_BYTES} bytes as JSON are the most`),
   settings: SETTINGS.optional(),
+  form: z.string().optional(),
 });
 
 /**
@@ -58,21 +59,20 @@ export async function describeAgent(
   if (!input.success) {
     throw bad(`The input of agentRun must be { agent, task, settings? }.\n${z.prettifyError(input.error)}`);
   }
-  const agent = dependencies.agents.get(input.data.agent);
-  if (agent === undefined) {
-    const known = [...dependencies.agents.keys()].join(', ');
-    const message = `There is no agent "${cutText(input.data.agent, 100)}" on this worker; it has: ${known}.`;
-    throw ApplicationFailure.nonRetryable(cutText(message, MAX_SENTENCE), DESCRIBE_FAILURE.unknownAgent);
-  }
+  const agent = agentOf(dependencies, input.data.agent);
+  const form = input.data.form === undefined ? agent : agentOf(dependencies, input.data.form);
   const { prices, cache } = dependencies;
   const searchAttributes = await dependencies.searchAttributes();
   try {
-    const { options } = defineAgent(withSettings(agent.options, input.data.settings ?? {}));
+    const { options } = defineAgent({
+      ...withSettings(agent.options, input.data.settings ?? {}),
+      ...(form.options.output && { output: form.options.output }),
+    });
     const storesLargePayloads = dependencies.storesLargePayloads();
     const { mcp = [] } = agent.options;
     const mcpTools = listTools === undefined || mcp.length === 0 ? [] : await listTools(mcp);
     checkTogether(agent.name, agent.tools, mcpTools);
-    const spec = specOf(agent, options, { prices, searchAttributes, storesLargePayloads }, mcpTools);
+    const spec = specOf(agent, options, { prices, searchAttributes, storesLargePayloads }, mcpTools, form);
     if (listTools === undefined && mcp.length > 0) return { mcp: mcp.map(({ name }) => name) };
     const bytes = jsonBytes(spec);
     if (bytes > MAX_SPEC_BYTES) {
@@ -85,6 +85,13 @@ export async function describeAgent(
   } catch (error) {
     throw error instanceof DefinitionError ? bad(error.message) : error;
   }
+}
+
+function agentOf({ agents }: DescribeDependencies, name: string): AgentDefinition {
+  const agent = agents.get(name);
+  if (agent !== undefined) return agent;
+  const message = `There is no agent "${cutText(name, 100)}" on this worker; it has: ${[...agents.keys()].join(', ')}.`;
+  throw ApplicationFailure.nonRetryable(cutText(message, MAX_SENTENCE), DESCRIBE_FAILURE.unknownAgent);
 }
 
 /** Settings go before the definition: whole fields, but single ones of limits, model, context and toolResult. */

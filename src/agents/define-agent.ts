@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod';
 import type { JsonObject } from '../conversation/json.js';
+import { FINAL_ANSWER_NAME } from '../conversation/json-answer.js';
 import { checkName, DefinitionError, isList, oneOf, shown } from './definition-error.js';
 import type { ToolDefinition } from './define-tool.js';
 import { toMs, type Duration } from './duration.js';
@@ -85,7 +86,8 @@ export interface AgentOptions {
   readonly toolResult?: ToolResultOptions;
   readonly laps?: LapsOptions;
   /**
-   * The form of the answer: a `z.object(…)`. A wrong answer goes back to the model with what is wrong, three times at most. The
+   * The form of the answer: a `z.object(…)`. The server holds the model to it where it can; else the model gives its answer by
+   * calling a tool `final_answer`. A wrong answer goes back to the model with what is wrong, three times at most. The
    * result's `output` is then JSON, and typed where the run was started with the definition.
    */
   readonly output?: z.ZodType;
@@ -146,6 +148,11 @@ function checkEndsInForm(where: string, laps: LapsOptions | undefined, tools: re
   if (ending !== undefined) {
     throw new DefinitionError(
       `${where}: output and the tool ${ending.name}, which ends the run, cannot go together: that tool's result would be the output, whatever its form.`,
+    );
+  }
+  if (tools.some(({ name }) => name === FINAL_ANSWER_NAME)) {
+    throw new DefinitionError(
+      `${where}: its own tool ${FINAL_ANSWER_NAME} collides with the one by which some servers' models give an output. Name it otherwise.`,
     );
   }
   if (laps !== undefined && 'promise' in laps.until) {

@@ -28,11 +28,16 @@ export interface AgentSpec {
   readonly prices: Readonly<Record<string, PriceSpec>>;
   readonly laps?: LapsSpec;
   /** The form of the answer that ends the run. */
-  readonly output?: OutputSchema;
+  readonly output?: OutputSpec;
   /** Whether the namespace has Everlap's search attributes; an upsert of unregistered ones would fail every task. */
   readonly searchAttributes: boolean;
   /** Whether payloads over Temporal's limit have somewhere to go (external storage). */
   readonly storesLargePayloads: boolean;
+}
+
+/** `agent`: whose form it is. After a handoff that is still the agent before, where it had one. */
+export interface OutputSpec extends OutputSchema {
+  readonly agent: string;
 }
 
 export interface ModelSpec {

@@ -18,6 +18,8 @@ export interface DescribeAgentInput {
   readonly agent: string;
   readonly task: string;
   readonly settings?: unknown;
+  /** The agent whose form the run's answer has to have, where that is not the agent's own matter (a handoff). */
+  readonly form?: string;
 }
 
 /** `mcp`: servers whose tools `listMcpTools` has to list, which then answers with the spec. */

@@ -7,3 +7,22 @@ export type JsonObject = { readonly [key: string]: Json };
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** Levels of what a model writes: far more than a schema has, and far less than what a stack can bear on any worker. */
+export const MAX_DEPTH = 100;
+
+/** The deepest nesting of a JSON text; brackets inside strings are none. */
+export function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i += 1) {
+    const token = text[i];
+    if (inString && token === '\\') i += 1;
+    else if (token === '"') inString = !inString;
+    else if (inString) continue;
+    else if (token === '[' || token === '{') deepest = Math.max(deepest, (depth += 1));
+    else if (token === ']' || token === '}') depth -= 1;
+  }
+  return deepest;
+}

@@ -5,12 +5,14 @@
 import { callOf } from './ai-sdk/call.js';
 import { failureOfThrown } from './ai-sdk/errors.js';
 import { PartsAssembly } from './ai-sdk/parts.js';
-import type { AiSdkModel, ProviderOptions } from './ai-sdk/types.js';
+import type { AiSdkCall, AiSdkModel, ProviderOptions } from './ai-sdk/types.js';
 import { answerOf } from './answer.js';
 import { type Failure, type FailureContext, failureOf } from './failure-class.js';
 import { isJsonObject } from '../conversation/json.js';
 import { asError } from './openai-provider.js';
-import type { ModelAnswer, ModelProvider, ModelRequest } from './provider.js';
+import { type FormTraits, ignoresForm } from './output-format.js';
+import { type ModelAnswer, ModelFailure, type ModelProvider, type ModelRequest } from './provider.js';
+import { outputLesson, toolFormLesson } from './refusal-lesson.js';
 
 export type { AiSdkModel } from './ai-sdk/types.js';
 
@@ -33,8 +35,8 @@ export function aiSdk(
   model: AiSdkModel | ((modelId: string) => AiSdkModel),
   options: AiSdkOptions = {},
 ): ModelProvider {
-  /** Models that have no means of their own to ask for the form of an answer. */
-  const formless = new Set<string>();
+  /** By model: which means it has to be asked for the form of an answer, as far as its refusals tell. */
+  const learned = new Map<string, FormTraits>();
 
   return {
     name: 'ai-sdk',
@@ -57,43 +59,72 @@ export function aiSdk(
     const context = contextOf(request.model, typeof model === 'function' ? 'the AI SDK' : model.provider, options);
     const chosen = choose(model, request.model, context);
     const at = { ...context, server: chosen.provider };
-    const call = callOf(request, {
-      provider: chosen.provider,
-      formInWords: formless.has(request.model),
-      ...options,
-    });
-    const assembly = new PartsAssembly();
-    const caller: { fault?: unknown } = {};
-    let reader: ReadableStreamDefaultReader<unknown> | undefined;
-    try {
-      const { stream } = await untilAborted(chosen.doStream({ ...call, abortSignal: signal }), signal);
-      reader = stream.getReader();
-      while (!assembly.isFinished && !assembly.isCut) {
-        const { done, value: part } = await untilAborted(reader.read(), signal);
-        if (done) break;
-        if (!isJsonObject(part) || NO_EVENTS.has(part['type'])) continue;
-        if (part['type'] === 'error') throw new StreamError(part['error']);
-        if (part['type'] === 'tool-approval-request') throw asError(unanswerable(at));
-        const delta = assembly.feed(part);
-        try {
-          request.onEvent(delta);
-        } catch (error) {
-          caller.fault = error;
-          throw error;
-        }
+    for (;;) {
+      const traits = learned.get(request.model) ?? OWN_MEANS;
+      const call = callOf(request, { provider: chosen.provider, traits, ...options });
+      try {
+        const answer = await askOnce(chosen, { ...call, abortSignal: signal }, request.onEvent, signal, at);
+        if (call.responseFormat && ignoresForm(answer)) learned.set(request.model, BY_TOOL);
+        return answer;
+      } catch (error) {
+        const output = formLesson(call, traits, error);
+        if (output === null) throw error;
+        learned.set(request.model, { ...traits, ...output });
       }
-    } catch (error) {
-      signal.throwIfAborted();
-      if ('fault' in caller || (error instanceof Error && error.name === 'ModelFailure')) throw error;
-      throw asError(failureOfThrown(error instanceof StreamError ? error.told : error, { ...at, nowMs: Date.now() }));
-    } finally {
-      void reader?.cancel().catch(() => undefined);
     }
-    if (assembly.formIsUnsupported) formless.add(request.model);
-    const answer = answerOf({ assembled: assembly.result(), shape: 'events', excerpt: '' }, at);
-    if ('sentence' in answer) throw asError(answer);
-    return answer;
   }
+}
+
+/** What a provider of the AI SDK does with a form is its own matter, beside tools too. */
+const OWN_MEANS: FormTraits = { output: 'strict', outputWithTools: true };
+const BY_TOOL: FormTraits = { ...OWN_MEANS, output: 'tool' };
+
+/** The simpler way to ask for a form, where the failure is about the way in which it was asked for. */
+function formLesson(call: AiSdkCall, { output }: FormTraits, error: unknown): Pick<FormTraits, 'output'> | null {
+  if (!(error instanceof ModelFailure) || error.failureClass !== 'bad_request') return null;
+  const words = { text: error.message, places: [] };
+  if (call.responseFormat) return outputLesson(output, words);
+  return toolFormLesson(call.tools?.map(({ name }) => name) ?? [], words);
+}
+
+async function askOnce(
+  model: AiSdkModel,
+  call: AiSdkCall,
+  onEvent: ModelRequest['onEvent'],
+  signal: AbortSignal,
+  at: FailureContext,
+): Promise<ModelAnswer> {
+  const assembly = new PartsAssembly();
+  const caller: { fault?: unknown } = {};
+  let reader: ReadableStreamDefaultReader<unknown> | undefined;
+  try {
+    const { stream } = await untilAborted(model.doStream(call), signal);
+    reader = stream.getReader();
+    while (!assembly.isFinished && !assembly.isCut) {
+      const { done, value: part } = await untilAborted(reader.read(), signal);
+      if (done) break;
+      if (!isJsonObject(part) || NO_EVENTS.has(part['type'])) continue;
+      if (part['type'] === 'error') throw new StreamError(part['error']);
+      if (part['type'] === 'tool-approval-request') throw asError(unanswerable(at));
+      const delta = assembly.feed(part);
+      if (call.responseFormat && assembly.formIsUnsupported) throw asError(formless(at));
+      try {
+        onEvent(delta);
+      } catch (error) {
+        caller.fault = error;
+        throw error;
+      }
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if ('fault' in caller || error instanceof ModelFailure) throw error;
+    throw asError(failureOfThrown(error instanceof StreamError ? error.told : error, { ...at, nowMs: Date.now() }));
+  } finally {
+    void reader?.cancel().catch(() => undefined);
+  }
+  const answer = answerOf({ assembled: assembly.result(), shape: 'events', excerpt: '' }, at);
+  if ('sentence' in answer) throw asError(answer);
+  return answer;
 }
 
 /** An error that the provider put into the stream: anything at all. */
@@ -129,6 +160,10 @@ function unanswerable(context: FailureContext): Failure {
   const happened =
     'asks for the approval of a tool that its provider runs itself, which Everlap cannot give. Switch approval off there, or make it a tool of the agent.';
   return failureOf('bad_request', happened, context);
+}
+
+function formless(context: FailureContext): Failure {
+  return failureOf('bad_request', 'does not support responseFormat: its provider says so in a warning.', context);
 }
 
 function contextOf(model: string, server: string, { headers = {} }: AiSdkOptions): FailureContext {

@@ -7,6 +7,7 @@ import { answerOf } from './answer.js';
 import { chatTarget, type ChatTarget, type ChatTargetOptions } from './chat-target.js';
 import { type ErrorWords, readErrorBody } from './error-words.js';
 import { type Failure, failureOfReply } from './failure-class.js';
+import { askForForm, type FormTraits, ignoresForm } from './output-format.js';
 import { postRequest } from './post-request.js';
 import { ModelFailure, type ModelAnswer, type ModelProvider, type ModelRequest } from './provider.js';
 import { readReply } from './read-reply.js';
@@ -40,7 +41,7 @@ const MAX_LESSONS = 8;
 const LINGER_MS = 5_000;
 
 /** What it learns from a server's refusals it remembers as long as it lives. */
-export function openaiProvider<T>(api: Api<T>, options: OpenAiProviderOptions): ModelProvider {
+export function openaiProvider<T extends FormTraits>(api: Api<T>, options: OpenAiProviderOptions): ModelProvider {
   const learned = new Map<string, T>();
 
   return {
@@ -71,7 +72,11 @@ export function openaiProvider<T>(api: Api<T>, options: OpenAiProviderOptions): 
       if (!('status' in posted)) {
         const assembly = api.assembly();
         const reply = await readReply(posted.stream, { assembly, signal, onEvent, lingerMs: LINGER_MS });
-        return orThrow(answerOf(reply, contextOf(target)));
+        const answer = orThrow(answerOf(reply, contextOf(target)));
+        // Of a server that keeps to a form beside tools, a text without one is a refusal of its model.
+        const asksByField = !traits.outputWithTools && askForForm(request, traits).format !== undefined;
+        if (asksByField && ignoresForm(answer)) learned.set(place, { ...traits, output: 'tool' });
+        return answer;
       }
       const failure = failureOfReply(posted, contextOf(target));
       const lesson = mayTeach(failure) ? api.learn(traits, posted.status, readErrorBody(posted.body), body) : null;

@@ -29,7 +29,8 @@ export interface ModelRequest {
   readonly parameters?: JsonObject;
   /**
    * The form of the last answer: a JSON object that fits the schema. Asked for by the server's own means where it has them,
-   * else in words. Not checked by the provider; answers with tool calls need no form.
+   * else by a tool `final_answer` that the model calls with it (the run answers the call), else in words. Not checked by
+   * the provider; answers with other calls need no form.
    */
   readonly output?: OutputSchema;
   readonly signal: AbortSignal;

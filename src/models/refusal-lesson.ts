@@ -4,8 +4,9 @@
  * a response format is not.
  */
 import type { JsonObject } from '../conversation/json.js';
+import { FINAL_ANSWER_NAME } from '../conversation/json-answer.js';
 import type { ErrorWords } from './error-words.js';
-import { fieldsOf, listOf } from './json-text.js';
+import { fieldsOf, listOf, textOf } from './json-text.js';
 import type { Traits } from './traits.js';
 import { OWN_FIELDS } from './wire.js';
 
@@ -54,6 +55,9 @@ function lessonOf(traits: Traits, status: number, refusal: ErrorWords, body: Jso
   }
   if (traits.userAfterTool && /unexpected role '?user'? after role '?tool/i.test(text)) return { userAfterTool: false };
   if (traits.instructions !== 'user' && SYSTEM_REFUSED.test(text)) return { instructions: 'user' };
+  const names = listOf(body['tools']).map((tool) => textOf(fieldsOf(fieldsOf(tool)['function'])['name']));
+  const toolForm = toolFormLesson(names, refusal);
+  if (toolForm) return toolForm;
   if (status !== 400 && status !== 422) return null;
   const asksForm = fieldsOf(body['response_format'])['type'] === 'json_schema';
   const form = asksForm ? outputLesson(traits.output, refusal) : null;
@@ -64,11 +68,30 @@ function lessonOf(traits: Traits, status: number, refusal: ErrorWords, body: Jso
 /** Servers say it in many words; it is only read as such where a form was asked for. */
 const FORMAT_REFUSED = /response[ _]?(format|mime)|json[ _]schema|structured output|text\.format/i;
 
-/** The next simpler way to ask for a form, where the refusal is about it. */
-export function outputLesson(output: Traits['output'], { text, places }: ErrorWords): Pick<Traits, 'output'> | null {
-  if (output === 'words' || !FORMAT_REFUSED.test(`${text} ${places.join(' ')}`)) return null;
+/** The next simpler way to ask for a form, where the refusal is about the field that asks for it. */
+export function outputLesson(
+  output: Traits['output'],
+  { text, places }: Pick<ErrorWords, 'text' | 'places'>,
+): Pick<Traits, 'output'> | null {
+  if (!FORMAT_REFUSED.test(`${text} ${places.join(' ')}`)) return null;
   const isStrictness = output === 'strict' && /invalid schema|strict/i.test(text);
-  return { output: isStrictness ? 'schema' : 'words' };
+  return { output: isStrictness ? 'schema' : 'tool' };
+}
+
+/** Local servers say it in many words, llama.cpp with 500, OpenRouter with 404. */
+const TOOLS_REFUSED =
+  /(does|do|did|is|are) ?n[o']t (yet )?(support|have|allow)\w* ?(\w+ ){0,2}(tool|function)|\b(tools?|tool (use|call\w*|choice)|function[ _-]?call\w*)\b.{0,30}\b(unsupported|not (supported|enabled|available)|requires?)\b|support (tool|function)/i;
+
+/**
+ * The simplest way to ask for a form, where a model without tools was given the one that asks for it.
+ * @param tools the names of all that the request has.
+ */
+export function toolFormLesson(
+  tools: readonly string[],
+  { text }: Pick<ErrorWords, 'text'>,
+): Pick<Traits, 'output'> | null {
+  const isOnlyForm = tools.length === 1 && tools[0] === FINAL_ANSWER_NAME;
+  return isOnlyForm && TOOLS_REFUSED.test(text) ? { output: 'words' } : null;
 }
 
 const SYSTEM_REFUSED =

@@ -22,11 +22,11 @@ export interface Traits {
   /** `strict` in a tool's schema is taken. */
   readonly strictTools: boolean;
   /**
-   * How an answer in a given form is asked for: by `response_format` (`strict` where the schema is one for that), or in the
-   * instructions.
+   * How an answer in a given form is asked for: by `response_format` (`strict` where the schema is one for that), by a tool
+   * that the model calls with it, or, where the model has no tools, in the instructions.
    */
-  readonly output: 'strict' | 'schema' | 'words';
-  /** A form does not keep the model from calling tools. Servers that force it by a grammar do keep it: words then. */
+  readonly output: 'strict' | 'schema' | 'tool' | 'words';
+  /** A form does not keep the model from calling tools. Servers that force it by a grammar do keep it: a tool then. */
   readonly outputWithTools: boolean;
   /** Tool messages carry the tool's name. */
   readonly toolName: boolean;
@@ -93,9 +93,9 @@ const RULES: readonly Rule[] = [
   { model: /^claude/, traits: { toolCallId: 'safe64' } },
   // https://api-docs.deepseek.com/guides/thinking_mode: tool turns want it back, others do not.
   // https://api-docs.deepseek.com/guides/json_mode: no schemas.
-  { host: /(^|\.)deepseek\.com$/, traits: { reasoningContent: 'on_calls', output: 'words' } },
+  { host: /(^|\.)deepseek\.com$/, traits: { reasoningContent: 'on_calls', output: 'tool' } },
   // https://docs.claude.com/en/api/openai-sdk: response_format is ignored.
-  { host: /(^|\.)anthropic\.com$/, traits: { output: 'words' } },
+  { host: /(^|\.)anthropic\.com$/, traits: { output: 'tool' } },
   { host: /(^|\.)(groq\.com|cerebras\.ai)$/, traits: { sendExtra: false, maxTokens: 'max_completion_tokens' } },
   { host: /(^|\.)googleapis\.com$/, traits: { toolName: true } },
 ];

@@ -9,7 +9,7 @@ import { idWriter } from './call-ids.js';
 import { fieldsOf, wellFormedJson } from './json-text.js';
 import { PLACE_FIELDS } from './extra-fields.js';
 import { normalise } from './normalise.js';
-import { formatOf, withForm } from './output-format.js';
+import { askForForm } from './output-format.js';
 import type { ModelRequest, ToolSchema } from './provider.js';
 import type { Traits } from './traits.js';
 
@@ -44,19 +44,19 @@ export function requestBody(request: Asked, traits: Traits): JsonObject {
     ...parameters
   } = request.parameters ?? {};
   const caps = [request.maxOutputTokens, ownMax, ownMaxNew].filter((cap) => typeof cap === 'number');
-  const hasTools = request.tools.length > 0 && (request.toolChoice === 'auto' || traits.toolChoiceNone);
-  const format = formatOf(request.output, traits, hasTools);
+  const mayHaveTools = request.toolChoice === 'auto' || traits.toolChoiceNone;
+  const { format, instructions, tools } = askForForm(mayHaveTools ? request : { ...request, tools: [] }, traits);
   const body: Record<string, Json> = {
     ...parameters,
     model: request.model,
-    messages: wireMessages(request.messages, withForm(request.instructions, request.output, format), traits),
+    messages: wireMessages(request.messages, instructions, traits),
     stream: true,
     ...(traits.streamOptions && { stream_options: { ...fieldsOf(stream_options), include_usage: true } }),
     ...(caps.length > 0 && { [traits.maxTokens]: Math.max(1, Math.floor(Math.min(...caps))) }),
     ...(format && { response_format: { type: 'json_schema', json_schema: format } }),
   };
-  if (hasTools) {
-    body['tools'] = request.tools.map((tool) => wireTool(tool, traits));
+  if (tools.length > 0) {
+    body['tools'] = tools.map((tool) => wireTool(tool, traits));
     if (request.toolChoice === 'none') body['tool_choice'] = 'none';
   } else {
     for (const key of ['tool_choice', 'parallel_tool_calls']) delete body[key];

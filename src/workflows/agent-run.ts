@@ -19,7 +19,7 @@ import { exhaustedLimit } from './limits.js';
 import { takeOver } from './hand-over.js';
 import { endLap } from './laps.js';
 import { listen } from './listen.js';
-import { askForOutputAgain, outputProblem } from './output.js';
+import { askForOutputAgain, givenText, isAnswer, type Given } from './output.js';
 import { showInSearch } from './presentation.js';
 import { drainSteering, takeFollowUp } from './queues.js';
 import { reportLast, reportToParent } from './report-to-parent.js';
@@ -115,8 +115,9 @@ async function loop(run: Run): Promise<Ending> {
     const calls = callsOf(answer.message);
     const stopped = await safePoint(run);
     // An answer in hand is not thrown away for a deadline that passed while it was made.
-    if (stopped && (stopped.status !== 'exhausted' || calls.length > 0)) return stopped;
-    const end = calls.length === 0 ? await afterAnswer(run) : await afterCalls(run, answer);
+    const isAnswered = calls.every((call) => isAnswer(run, call));
+    if (stopped && (stopped.status !== 'exhausted' || !isAnswered)) return stopped;
+    const end = calls.length === 0 ? afterAnswer(run, await givenText(run)) : await afterCalls(run, answer);
     if (end) return end;
     await continueIfDue(run);
   }
@@ -127,10 +128,9 @@ function takeSteering(run: Run): void {
   if (steering !== null) run.say(steering);
 }
 
-/** No calls: the turn's text is the answer, unless somebody has said something meanwhile. */
-async function afterAnswer(run: Run): Promise<Ending | undefined> {
+/** The turn's text, or one call in it, is the answer, unless it is wrong or somebody has said something meanwhile. */
+function afterAnswer(run: Run, { problem, by }: Given): Ending | undefined {
   const { state } = run;
-  const problem = await outputProblem(run);
   const forced = takeForceFinish(run);
   if (forced) return forced;
   const limit = exhaustedLimit(state, Date.now());
@@ -142,7 +142,7 @@ async function afterAnswer(run: Run): Promise<Ending | undefined> {
       return undefined;
     }
   }
-  if (problem !== undefined) return limit ?? askForOutputAgain(run, problem);
+  if (problem !== undefined) return limit ?? askForOutputAgain(run, { problem, by });
   if (state.followUps.length > 0 && limit !== undefined) return limit;
   const followUp = takeFollowUp(state);
   if (followUp === null) return { status: 'completed', reason: 'answered' };
@@ -153,11 +153,12 @@ async function afterAnswer(run: Run): Promise<Ending | undefined> {
 
 async function afterCalls(run: Run, answer: TurnAnswer): Promise<Ending | undefined> {
   const { state } = run;
-  const results = await runTools(run, answer);
+  const { results, given } = await runTools(run, answer);
   state.transition = 'tool_results';
   if (endedByTool(run, results)) return { status: 'completed', reason: 'tool_ended' };
   const stop = await safePoint(run);
-  if (stop) return stop;
+  if (stop && (stop.status !== 'exhausted' || given === undefined)) return stop;
+  if (given) return afterAnswer(run, given);
   takeOver(run);
   const [memory, verdict] = judge(state.stuck, turnSignature(callsOf(answer.message), results), run.spec.stuckWindow);
   state.stuck = memory;

@@ -7,6 +7,7 @@ import { callsOf, isEmptyAnswer } from '../conversation/conversation.js';
 import type { AssistantMessage, Usage, UserMessage } from '../conversation/message.js';
 import { cutToJsonBytes, jsonBytes } from '../models/json-text.js';
 import { callModel, type Answered } from './call-model.js';
+import { saidBy } from './output.js';
 import type { Run } from './run.js';
 import type { Conversation } from './run-state.js';
 import { forgetHead } from './sendable.js';
@@ -35,7 +36,8 @@ export async function askModel(run: Run): Promise<TurnAnswer | Ending> {
   if ('status' in whole) return whole;
   run.state.turns += 1;
   run.state.overflowsInARow = 0;
-  if (whole.message.text.trim() !== '') run.state.lastText = whole.message.text;
+  const said = saidBy(run, whole.message);
+  if (said.trim() !== '') run.state.lastText = said;
   return whole;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Handoff: another agent goes on with the conversation, within the run. It brings instructions, tools and model; limits,
- * counters, laps and what people have said stay the run's.
+ * counters, laps, the form of the answer and what people have said stay the run's.
  */
 import { isCancellation } from '@temporalio/workflow';
 import { limitOptions } from '../agents/limits.js';
@@ -22,7 +22,8 @@ export async function handOver(run: Run, { name, agent }: ToolSpec): Promise<Out
   try {
     const limits = limitOptions(run.state.limits);
     const settings = { ...run.input.settings, limits, laps: run.spec.laps ?? null };
-    successor.spec = await describe({ agent: agent.name, task: run.task, settings });
+    const form = run.spec.output?.agent;
+    successor.spec = await describe({ agent: agent.name, task: run.task, settings, ...(form && { form }) });
     return { text: `The conversation goes over to ${agent.name}.` };
   } catch (error) {
     run.successor = null;

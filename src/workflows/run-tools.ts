@@ -10,6 +10,7 @@ import { jsonBytes } from '../models/json-text.js';
 import { decide, mayWait } from './approvals.js';
 import type { TurnAnswer } from './ask-model.js';
 import { handOver } from './hand-over.js';
+import { answersIn, isAnswer, takeAnswers, type Given } from './output.js';
 import { childrenEnded, runChild } from './run-child.js';
 import { failed, inputOf, runCall, type Outcome } from './run-call.js';
 import { DeadlinePassed, type Run } from './run.js';
@@ -22,11 +23,37 @@ const MAX_TURN_BYTES = 800_000;
 
 const MAX_NOTE_CHARS = 10_000;
 
-/** Runs the calls of an answer and puts their results into the conversation. Returns them, for the stuck check. */
-export async function runTools(run: Run, answer: TurnAnswer): Promise<readonly ToolMessage[]> {
+export interface TurnResults {
+  /** In call order, as they are in the conversation. */
+  readonly results: readonly ToolMessage[];
+  /** Present where one of the calls was the answer itself. */
+  readonly given?: Given;
+}
+
+/** Runs the calls of an answer and puts their results into the conversation. */
+export async function runTools(run: Run, answer: TurnAnswer): Promise<TurnResults> {
   const calls = callsOf(answer.message);
   const outcomes: Outcome[] = [];
-  const plan = planCalls(run.spec.tools, calls, answer.cut, run.mode);
+  const answers = answersIn(run, answer);
+  const plan = planCalls(run.spec.tools, calls, answer.cut, run.mode).filter(({ call }) => !isAnswer(run, call));
+  let given: Given | undefined;
+  try {
+    if (plan.length > 0) await runPlan(run, plan, outcomes);
+    if (answers.length > 0 && mayAnswer(run, plan)) given = await takeAnswers(run, answers, outcomes);
+  } finally {
+    await childrenEnded(run);
+    closeCalls(run, calls, outcomes);
+  }
+  const results = run.state.conversation.messages.slice(-calls.length).filter((message) => message.role === 'tool');
+  return { results, ...(given && { given }) };
+}
+
+/** An answer in hand is not thrown away for a deadline, unless that has stopped what the answer builds on. */
+function mayAnswer(run: Run, plan: readonly PlannedCall[]): boolean {
+  return run.state.forceFinish === null && (plan.length === 0 || !run.isPastDeadline);
+}
+
+async function runPlan(run: Run, plan: readonly PlannedCall[], outcomes: Outcome[]): Promise<void> {
   const waiting = plan.filter(isRunnable).filter(({ tool }) => mayWait(tool));
   const free = plan.filter((planned) => !waiting.some(({ index }) => index === planned.index));
   run.agentCallsToCome = plan.filter(isRunnable).filter(({ tool }) => tool.execution === 'agent').length;
@@ -53,11 +80,7 @@ export async function runTools(run: Run, answer: TurnAnswer): Promise<readonly T
     });
   } catch (error) {
     if (!(error instanceof DeadlinePassed)) throw error;
-  } finally {
-    await childrenEnded(run);
-    closeCalls(run, calls, outcomes);
   }
-  return run.state.conversation.messages.slice(-calls.length).filter((message) => message.role === 'tool');
 }
 
 /** Gives each call its result: its outcome, or a sentence on why it has none. */

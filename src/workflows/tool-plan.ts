@@ -1,7 +1,7 @@
 /** What to do with the calls of one answer: which run, which are refused and why, and which run together. Pure. */
 import type { Mode } from '../agents/mode.js';
 import type { ToolSpec } from '../agents/spec.js';
-import { isJsonObject, type JsonObject } from '../conversation/json.js';
+import { depthOf, isJsonObject, MAX_DEPTH, type JsonObject } from '../conversation/json.js';
 import type { ToolCall } from '../conversation/message.js';
 import { jsonBytes } from '../conversation/paging.js';
 import { cutText } from '../conversation/cut-text.js';
@@ -88,25 +88,6 @@ function parseArguments(text: string): JsonObject | string {
     return 'the arguments are not valid JSON.';
   }
   return isJsonObject(value) ? value : 'the arguments must be one JSON object.';
-}
-
-/** Levels of arguments: far more than a schema has, and far less than what a stack can bear on any worker. */
-const MAX_DEPTH = 100;
-
-/** The deepest nesting of a JSON text; brackets inside strings are none. */
-function depthOf(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  let inString = false;
-  for (let i = 0; i < text.length; i += 1) {
-    const token = text[i];
-    if (inString && token === '\\') i += 1;
-    else if (token === '"') inString = !inString;
-    else if (inString) continue;
-    else if (token === '[' || token === '{') deepest = Math.max(deepest, (depth += 1));
-    else if (token === ']' || token === '}') depth -= 1;
-  }
-  return deepest;
 }
 
 /** Neighbours marked parallel run together, a serial one alone; refused calls wait for nobody. */

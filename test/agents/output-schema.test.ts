@@ -28,11 +28,17 @@ describe('the definition', () => {
     expect(agentOutput('x'.repeat(64), z.object({})).asked.name).toHaveLength(64);
   });
 
-  const ends = defineTool({ name: 'finish', description: 'Ends.', input: z.object({}), ends: true, execute: () => '' });
+  const plain = { name: 'finish', description: 'Ends.', input: z.object({}), execute: () => '' };
+  const ends = defineTool({ ...plain, ends: true });
   it.each<[string, Partial<AgentOptions>, RegExp]>([
     ['no object', { output: z.array(z.string()) }, /Agent judge: the output must be one object/],
     ['a date', { output: z.object({ at: z.date() }) }, /Agent judge, output field "at": z\.date\(\).*\.transform\(\)/],
     ['a tool that ends the run', { output: z.object({}), tools: [ends] }, /output and the tool finish/],
+    [
+      'a tool of the name of the one that gives it',
+      { output: z.object({}), tools: [defineTool({ ...plain, name: 'final_answer' })] },
+      /its own tool final_answer collides/,
+    ],
     ['a promise', { output: z.object({}), laps: { max: 2, until: { promise: 'DONE' } } }, /output and laps\.until/],
   ])('is refused with %s', (_, options, words) => {
     expect(() => agent(options)).toThrow(words);
@@ -51,12 +57,16 @@ describe('an answer', () => {
     ['```\n{\n"a":1}\n```\nThat is it.', { a: 1 }],
     ['Here: {"a":{"b":"}"}}. Done.', { a: { b: '}' } }],
     ['{"a":"```json\\n{}\\n```"}', { a: '```json\n{}\n```' }],
+    ['```\nno\n```\n```json\n{"a":1}\n```\n{', { a: 1 }],
+    [`{"a":${'['.repeat(99)}${']'.repeat(99)}}`, expect.objectContaining({ a: [expect.anything()] })],
+    [`{"a":${'['.repeat(100)}${']'.repeat(100)}}`, null],
+    [`\`\`\`${'\n'.repeat(300_000)}`, null],
     ['[1]', null],
     ['"{"', null],
     ['{"a":1', null],
     ['} {', null],
     ['', null],
-  ])('%j is read as %j', (answer, expected) => {
+  ])('%.60j is read as %j', (answer, expected) => {
     expect(objectIn(answer)).toEqual(expected);
   });
 

@@ -188,20 +188,37 @@ describe('the call', () => {
     expect(model.seen[0]?.turns[1]).toMatch(/^call [a-zA-Z0-9]{9} read \{\}$/);
   });
 
-  it('says the form in words from the second request on, where the provider warns that it does not know it', async () => {
-    const model = playing(
-      { type: 'stream-start', warnings: [{ type: 'unsupported', feature: 'responseFormat' }] },
-      ...textParts('{}'),
-      finish(),
+  it('asks for the form by a tool where the provider warns that it does not know it, before anything is answered', async () => {
+    const output = { name: 'verdict', schema: { type: 'object' } };
+    const model = aiModel('m', ({ responseFormat }) =>
+      streamOfParts([
+        { type: 'stream-start', warnings: responseFormat ? [{ type: 'unsupported', feature: 'responseFormat' }] : [] },
+        ...textParts('{}'),
+        finish(),
+      ]),
     );
     const provider = aiSdk(model);
-    const output = { name: 'verdict', schema: { type: 'object' } };
+    const told: string[] = [];
+    const onEvent = ({ text = '' }) => void told.push(text);
+    await provider.answer({ ...base, output, onEvent });
     await provider.answer({ ...base, output });
-    await provider.answer({ ...base, output });
-    expect(model.seen.map(({ form, instructions }) => [form, instructions.includes('{"type":"object"}')])).toEqual([
-      ['verdict', false],
-      [undefined, true],
+    expect(model.seen.map(({ form, tools }) => [form, tools])).toEqual([
+      ['verdict', []],
+      [undefined, ['final_answer']],
+      [undefined, ['final_answer']],
     ]);
+    expect(told.join('')).toBe('{}');
+  });
+
+  it('and where the provider refuses to ask with it', async () => {
+    const model = aiModel('m', ({ responseFormat }) => {
+      if (!responseFormat) return streamOfParts([...textParts('{}'), finish()]);
+      throw Object.assign(new Error("'responseFormat' functionality not supported."), {
+        name: 'AI_UnsupportedFunctionalityError',
+      });
+    });
+    await aiSdk(model).answer({ ...base, output: { name: 'verdict', schema: { type: 'object' } } });
+    expect(model.seen.map(({ tools }) => tools)).toEqual([[], ['final_answer']]);
   });
 });
 

@@ -150,12 +150,22 @@ describe('the request', () => {
       model: 'gpt-5-mini',
       store: false,
       stream: true,
-      instructions: expect.stringMatching(/^Be brief\.[\s\S]*\{"type":"object"\}$/) as string,
+      instructions: expect.stringMatching(/^Be brief\.\n\n.*final_answer/) as string,
       input: [{ type: 'message', role: 'user', content: 'Do it.' }],
       include: ['web_search_call.action.sources', 'reasoning.encrypted_content'],
       reasoning: { effort: 'low' },
       text: { verbosity: 'low' },
-      tools: [{ type: 'web_search' }, { type: 'function', ...tool, strict: false }],
+      tools: [
+        { type: 'web_search' },
+        { type: 'function', ...tool, strict: false },
+        {
+          type: 'function',
+          name: 'final_answer',
+          description: expect.any(String) as string,
+          parameters: schema,
+          strict: false,
+        },
+      ],
       max_output_tokens: 16,
     });
   });

@@ -250,13 +250,60 @@ export function providerSuite(name: string, stage: (script: readonly ScriptedRep
       expect(seen()).toMatchObject([{ maxOutputTokens: 50, temperature: 0.25 }, { maxOutputTokens: 40 }]);
     });
 
-    it('asks for the form of an answer, by a field or in words', async () => {
+    const output = { name: 'verdict', schema: tool('x').parameters, strict: true };
+    const BY_TOOL = { tools: ['final_answer'], strictTools: ['final_answer'] };
+    const finalAnswer = { id: 'call_f', name: 'final_answer', arguments: '{"n":1}' };
+
+    it('asks for the form of an answer by a field, beside tools by a field or a tool', async () => {
+      const { ask, seen } = await start({ text: '{"n":1}' }, { text: '{"n":1}' });
+      await ask({ output });
+      await ask({ output, tools: [tool('read')] });
+      expect(seen()[0]).toMatchObject({ form: 'verdict', instructions: 'Be brief.', tools: [] });
+      if (seen()[1]?.form === undefined) expect(seen()[1]?.tools).toEqual(['read', 'final_answer']);
+      else expect(seen()[1]).toMatchObject({ form: 'verdict', tools: ['read'] });
+    });
+
+    it('asks for it by a tool once the server has refused the field, and in words where there are no tools either', async () => {
+      const { ask, seen } = await start(
+        { error: refusal(400, 'invalid_request_error', null, 'This response_format type is unavailable now') },
+        { calls: [finalAnswer] },
+        { error: refusal(400, 'invalid_request_error', null, 'some-model does not support tools') },
+        { text: '{"n":1}' },
+        { text: '{"n":2}' },
+      );
+      expect((await ask({ output })).message.toolCalls).toMatchObject([{ name: 'final_answer', arguments: '{"n":1}' }]);
+      for (const text of ['{"n":1}', '{"n":2}']) expect((await ask({ output })).message.text).toBe(text);
+      const inWords = { instructions: expect.stringContaining(JSON.stringify(output.schema)) as string, tools: [] };
+      expect(seen()).toMatchObject([{ form: 'verdict', tools: [] }, BY_TOOL, BY_TOOL, inWords, inWords]);
+      expect(seen()[1]?.instructions).toMatch(/^Be brief\.\n\n.*final_answer/);
+      for (const { form } of seen().slice(1)) expect(form).toBeUndefined();
+    });
+
+    it('asks for it by a tool once an answer has shown that nobody had looked at the field', async () => {
+      const { ask, seen } = await start(
+        { text: '```json\n{"n":1}\n```' },
+        { text: 'It is one.', finish: 'length' },
+        { text: 'It is one.' },
+        { calls: [finalAnswer] },
+      );
+      for (let n = 0; n < 4; n += 1) await ask({ output });
+      expect(seen().map(({ form }) => form)).toEqual(['verdict', 'verdict', 'verdict', undefined]);
+      expect(seen()[3]).toMatchObject(BY_TOOL);
+    });
+
+    it('keeps to the tool in a conversation that has calls of it', async () => {
+      const { ask, seen } = await start({ calls: [finalAnswer] });
+      const message: Message = { role: 'assistant', text: '', toolCalls: [finalAnswer] };
+      const told: Message = { role: 'tool', callId: 'call_f', name: 'final_answer', text: 'Error.', isError: true };
+      await ask({ output, messages: [task, message, told] });
+      expect(seen()[0]).toMatchObject(BY_TOOL);
+    });
+
+    it('asks for it in words where no tool may be called', async () => {
       const { ask, seen } = await start({ text: '{"n":1}' });
-      const schema = tool('x').parameters;
-      await ask({ output: { name: 'verdict', schema, strict: true } });
-      const [request] = seen();
-      if (request?.form === undefined) expect(request?.instructions).toContain(JSON.stringify(schema));
-      else expect(request).toMatchObject({ form: 'verdict', instructions: 'Be brief.' });
+      await ask({ output, tools: [tool('read')], toolChoice: 'none' });
+      if (seen()[0]?.form === undefined) expect(seen()[0]?.instructions).toContain('JSON Schema');
+      expect(seen()[0]?.tools).toEqual(['read']);
     });
 
     it('sends no half characters', async () => {

@@ -124,15 +124,42 @@ const FORM = { ...body, response_format: { type: 'json_schema', json_schema: { n
 
 it.each<[Partial<Traits>, Partial<Traits> | null, string]>([
   [{}, { output: 'schema' }, "Invalid schema for response_format 'x': 'additionalProperties' is required to be false."],
-  [{ output: 'schema' }, { output: 'words' }, "Invalid schema for response_format 'x': too deep."],
-  [{}, { output: 'words' }, 'This response_format type is unavailable now'],
-  [{}, { output: 'words' }, '"tools" is incompatible with "response_format"'],
-  [{}, { output: 'words' }, "Function calling with a response mime type: 'application/json' is unsupported"],
-  [{ output: 'words' }, null, 'This response_format type is unavailable now'],
+  [{ output: 'schema' }, { output: 'tool' }, "Invalid schema for response_format 'x': too deep."],
+  [{}, { output: 'tool' }, 'This response_format type is unavailable now'],
+  [{}, { output: 'tool' }, '"tools" is incompatible with "response_format"'],
+  [{}, { output: 'tool' }, "Function calling with a response mime type: 'application/json' is unsupported"],
 ])('a form that is refused is asked for in a simpler way: %j', (traits, lesson, words) => {
   const before = { ...DEFAULT_TRAITS, ...traits };
   const after = learn(before, 400, refusal(message(words)), FORM);
   expect(after).toEqual(lesson && { ...before, ...lesson });
+});
+
+const BY_TOOL = { ...body, tools: [{ type: 'function', function: { name: 'final_answer', parameters: {} } }] };
+
+it.each<[number, string]>([
+  [400, 'registry.ollama.ai/library/gemma:2b does not support tools'],
+  [400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'],
+  [404, 'No endpoints found that support tool use. To learn more about provider routing, visit the docs.'],
+  [400, 'deepseek-reasoner does not support Function Calling'],
+  [400, 'Function calling is not enabled for models/gemma-3-27b-it'],
+  [400, '`tool use` is not supported with this model'],
+  [500, 'tools param requires --jinja flag'],
+  [400, "This model doesn't support tool calling."],
+  [422, 'The model does not yet support function calls.'],
+])('a model without tools is asked for the form in words: %i %s', (status, words) => {
+  expect(learn(DEFAULT_TRAITS, status, refusal(message(words)), BY_TOOL)).toMatchObject({ output: 'words' });
+  const tools = [...BY_TOOL.tools, ...body.tools];
+  expect(learn(DEFAULT_TRAITS, status, refusal(message(words)), { ...BY_TOOL, tools })?.output).not.toBe('words');
+});
+
+it.each<[number, string]>([
+  [400, 'Failed to call a function. Please adjust your prompt.'],
+  [500, 'Failed to parse tool call arguments as JSON: parse error at line 1'],
+  [400, "Unsupported parameter: 'parallel_tool_calls' is not supported with this model."],
+  [400, "Invalid schema for function 'final_answer': too deep."],
+  [400, "messages: the 'tool' role must follow a tool call"],
+])('other refusals do not take the tool away: %i %s', (status, words) => {
+  expect(learn(DEFAULT_TRAITS, status, refusal(message(words)), BY_TOOL)?.output).not.toBe('words');
 });
 
 it("a user's own response format is never left out", () => {

@@ -165,6 +165,18 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
   failed: { script: [httpError(401)], ends: 'failed/auth' },
   'unknown-agent': { script: [], start: { agent: 'nobody' }, ends: 'failed/unknown_agent' },
+  'in-a-form': {
+    agent: { tools: [look], output: n },
+    script: [
+      text('One.'),
+      calls([
+        { name: 'final_answer', arguments: {} },
+        { name: 'look', arguments: { n: 1 } },
+      ]),
+      call('final_answer', { n: 1 }),
+    ],
+    ends: 'completed/answered',
+  },
   approved: {
     agent: { tools: [pay, look] },
     script: [

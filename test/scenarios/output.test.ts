@@ -1,6 +1,6 @@
 /** Answers in a form: asked for, checked, sent back where they are wrong, typed in the result. */
 import { defineAgent, defineTool } from 'everlap';
-import { call, httpError, startScriptedModel, text, type Script } from 'everlap/testing';
+import { call, httpError, startScriptedModel, text, type ChatRequest, type Script } from 'everlap/testing';
 import { openaiChat } from 'everlap/worker';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
@@ -44,6 +44,11 @@ beforeAll(async () => {
 afterAll(() => rig.stop());
 
 const start = (task: string, settings = {}) => rig.client.start({ agent: verdict, task, settings });
+const toolNames = (body: ChatRequest) =>
+  z
+    .array(z.object({ function: z.object({ name: z.string() }) }))
+    .parse(body['tools'])
+    .map((tool) => tool.function.name);
 const requestsOf = (task: string) => rig.model.requests.filter((request) => request.task === task);
 
 describe.concurrent('an agent with a form for its answer', () => {
@@ -93,12 +98,12 @@ describe.concurrent('an agent with a form for its answer', () => {
     const summed = await start('at its end, summed up', { ...settings, onLimit: 'summarize' });
     expect(await summed.result()).toMatchObject({ status: 'exhausted', output: 'Nothing was done.' });
     const [first, last] = requestsOf('at its end, summed up');
-    expect(JSON.stringify(first?.messages[0])).toContain('JSON Schema');
-    expect(JSON.stringify(last?.messages[0])).not.toContain('JSON Schema');
+    expect(JSON.stringify(first?.body)).toContain('final_answer');
+    expect(JSON.stringify(last?.body)).not.toContain('final_answer');
   });
 });
 
-test('the form is a field of the request where no tools are in it, until the server refuses that', async () => {
+test('the form is a field of the request where no tools are in it, and a tool once the server has refused that', async () => {
   const agent = defineAgent({
     name: 'plain',
     instructions: 'Judge.',
@@ -138,6 +143,6 @@ test('the form is a field of the request where no tools are in it, until the ser
     undefined,
     undefined,
   ]);
-  expect(model.requests[1]?.messages[0]?.content).toContain('JSON Schema');
+  for (const { body } of model.requests.slice(1)) expect(toolNames(body)).toEqual(['final_answer']);
   await model.close();
 });

@@ -7,7 +7,7 @@ import { idWriter } from '../call-ids.js';
 import { AI_SDK_FIELD } from '../extra-fields.js';
 import { fieldsOf, listOf, parseJson, textOf, wellFormedJson } from '../json-text.js';
 import { normalise } from '../normalise.js';
-import { withForm } from '../output-format.js';
+import { askForForm, type FormTraits } from '../output-format.js';
 import type { ModelRequest } from '../provider.js';
 import { traitsFor } from '../traits.js';
 import { MARKS } from './parts.js';
@@ -18,8 +18,8 @@ export interface CallSurroundings {
   readonly provider: string;
   readonly providerOptions?: ProviderOptions;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The model has no means of its own to ask for the form of an answer. */
-  readonly formInWords: boolean;
+  /** Which means the model has to be asked for the form of an answer. */
+  readonly traits: FormTraits;
 }
 
 type NumberSetting = 'temperature' | 'topP' | 'topK' | 'presencePenalty' | 'frequencyPenalty' | 'seed';
@@ -46,15 +46,14 @@ const STOPS: ReadonlySet<string> = new Set(['stopSequences', 'stop']);
 
 export function callOf(request: ModelRequest, surroundings: CallSurroundings): AiSdkCall {
   const { settings, own } = settingsOf(request);
-  const form = surroundings.formInWords ? undefined : request.output;
-  const instructions = wellFormed(withForm(request.instructions, request.output, form));
+  const { format, instructions, tools } = askForForm(request, surroundings.traits);
   const call: AiSdkCall = {
     ...settings,
-    prompt: promptOf(request.messages, instructions, request.model),
-    ...(form && { responseFormat: { type: 'json', name: form.name, schema: form.schema } }),
+    prompt: promptOf(request.messages, wellFormed(instructions), request.model),
+    ...(format && { responseFormat: { type: 'json', name: format.name, schema: format.schema } }),
   };
-  if (request.tools.length > 0) {
-    call.tools = request.tools.map(({ name, description, parameters, strict }) => ({
+  if (tools.length > 0) {
+    call.tools = tools.map(({ name, description, parameters, strict }) => ({
       type: 'function',
       name,
       description: wellFormed(description),

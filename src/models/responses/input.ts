@@ -7,7 +7,7 @@ import { idWriter } from '../call-ids.js';
 import { RESPONSES_FIELD } from '../extra-fields.js';
 import { fieldsOf, listOf } from '../json-text.js';
 import { normalise } from '../normalise.js';
-import { formatOf, withForm } from '../output-format.js';
+import { askForForm } from '../output-format.js';
 import type { ToolSchema } from '../provider.js';
 import type { Asked } from '../wire.js';
 import { MARKS } from './items.js';
@@ -24,11 +24,11 @@ export function responsesBody(request: Asked, traits: ResponsesTraits): JsonObje
   const cap = Math.min(...caps.filter((value) => typeof value === 'number'));
   const mayHaveTools = request.toolChoice === 'auto' || traits.toolChoiceNone;
   // Tools that the server runs itself come as a parameter.
-  const all = mayHaveTools
-    ? [...listOf(tools).map(fieldsOf), ...request.tools.map((tool) => wireTool(tool, traits))]
-    : [];
-  const format = formatOf(request.output, traits, all.length > 0);
-  const instructions = wellFormed(withForm(request.instructions, request.output, format));
+  const others = mayHaveTools ? listOf(tools).map(fieldsOf) : [];
+  const asked = mayHaveTools ? request : { ...request, tools: [] };
+  const { format, instructions: words, tools: own } = askForForm(asked, traits, others.length > 0);
+  const all = [...others, ...own.map((tool) => wireTool(tool, traits))];
+  const instructions = wellFormed(words);
   const included = [...listOf(include).filter((entry) => typeof entry === 'string')];
   if (traits.encryptedReasoning && !included.includes(ENCRYPTED)) included.push(ENCRYPTED);
   const body: Record<string, Json> = {

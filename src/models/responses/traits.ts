@@ -1,9 +1,9 @@
 /** What a server of the Responses API takes and refuses, and what its refusals teach. Pure. */
 import type { JsonObject } from '../../conversation/json.js';
 import type { ErrorWords } from '../error-words.js';
-import { fieldsOf, listOf } from '../json-text.js';
+import { fieldsOf, listOf, textOf } from '../json-text.js';
 import type { Lesson } from '../openai-provider.js';
-import { outputLesson, TUNING, UNSUPPORTED } from '../refusal-lesson.js';
+import { outputLesson, toolFormLesson, TUNING, UNSUPPORTED } from '../refusal-lesson.js';
 import { type Traits, traitsFor } from '../traits.js';
 
 type Shared = 'toolCallId' | 'toolChoiceNone' | 'strictTools' | 'output' | 'outputWithTools' | 'without';
@@ -59,6 +59,9 @@ export function learnResponses(
     if (NO_REASONING.test(said)) return lasting({ items: 'plain' });
     if (ITEMS_REFUSED.test(said)) return { traits: { ...traits, items: 'plain' }, isLasting: false };
   }
+  const names = listOf(body['tools']).map((tool) => textOf(fieldsOf(tool)['name']));
+  const toolForm = toolFormLesson(names, refusal);
+  if (toolForm) return lasting(toolForm);
   const asksForm = fieldsOf(fieldsOf(body['text'])['format'])['type'] === 'json_schema';
   const form = asksForm ? outputLesson(traits.output, refusal) : null;
   if (form) return lasting(form);
