@@ -3,23 +3,26 @@
  * `@temporalio/client` and the names on the wire as well.
  */
 export { EverlapClient } from './client/everlap-client.js';
+export type { FollowUpReply } from './client/follow-up.js';
 export type {
+  Answered,
   ConnectOptions,
   EverlapClientOptions,
   ListOptions,
   RunListing,
   StartOptions,
+  StartWithFollowUp,
   StartWithOutput,
 } from './client/everlap-client.js';
 export { RunArgumentError, RunBusyError, RunEndedError, RunNotFoundError } from './client/errors.js';
 export { RunHandle } from './client/run-handle.js';
 export type { RunResult } from './client/typed-result.js';
 export type {
+  AnsweredMessage,
   AnswerMessage,
   ApproveMessage,
   DecidedAnswer,
   DenyMessage,
-  FollowUpAnswer,
   ForceFinishArgument,
   LimitsAnswer,
   MessagesArgument,

@@ -39,6 +39,7 @@ export type {
 export type { Duration } from './agents/duration.js';
 export type { LimitOptions, Limits } from './agents/limits.js';
 export type { Mode } from './agents/mode.js';
+export type { SessionOptions } from './agents/session.js';
 export type { AgentResult, Reason, Status, UnconsumedText } from './agents/result.js';
 export type { AgentRunInput, RunSettings } from './agents/run-input.js';
 export type { PriceSpec } from './agents/spec.js';

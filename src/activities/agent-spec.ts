@@ -5,6 +5,7 @@ import type { AgentOfTool, ToolDefinition } from '../agents/define-tool.js';
 import { toMs, type Duration } from '../agents/duration.js';
 import { HAND_OFF } from '../agents/hand-off.js';
 import { DEFAULT_TURNS, parseLimits } from '../agents/limits.js';
+import { sessionSpec } from '../agents/session.js';
 import type { AgentSpec, AgentToolSpec, LapsSpec, ModelSpec, PriceSpec, ToolSpec } from '../agents/spec.js';
 import { DEFAULT_MAX_CHARS, READ_RESULT_NAME } from '../agents/wire.js';
 import { contextWindowOf } from '../models/context-window.js';
@@ -35,7 +36,10 @@ export function specOf(
 ): AgentSpec {
   const model = modelSpec(options.model);
   const fallbackModels = options.fallbackModels ?? [];
-  const limits = { turns: DEFAULT_TURNS, ...parseLimits(`Agent ${agent.name}`, options.limits ?? {}) };
+  const where = `Agent ${agent.name}`;
+  const session = options.session && sessionSpec(where, options.session);
+  // The turns that nobody has set are for one message of a session, which as a whole may go on for weeks.
+  const limits = { ...(!session && { turns: DEFAULT_TURNS }), ...parseLimits(where, options.limits ?? {}) };
   const models = [
     model.name,
     ...fallbackModels,
@@ -43,9 +47,9 @@ export function specOf(
   ];
   const known = pricesOf(models, prices);
   const unpriced = models.find((name) => known[name] === undefined);
-  if (limits.usd !== undefined && unpriced !== undefined) {
+  if ((limits.usd ?? session?.limits.usd) !== undefined && unpriced !== undefined) {
     throw new DefinitionError(
-      `Agent ${agent.name}: limits.usd cannot be kept, since the price of ${unpriced} is not known. ` +
+      `${where}: limits.usd cannot be kept, since the price of ${unpriced} is not known. ` +
         'Give its price in the config (prices), or limit tokens instead.',
     );
   }
@@ -69,6 +73,7 @@ export function specOf(
     heartbeatTimeoutMs: ms(options.heartbeatTimeout, 10_000),
     prices: known,
     ...(options.laps && { laps: lapsSpec(options.laps) }),
+    ...(session && { session: { ...session, limits: { turns: DEFAULT_TURNS, ...session.limits } } }),
     ...(form.output && { output: { agent: form.name, ...form.output.asked } }),
     ...surroundings,
   };

@@ -35,10 +35,10 @@ const MAX_SPEC_BYTES = 500_000;
 const MAX_SENTENCE = 2000;
 
 const INPUT = z.object({
-  agent: z.string(),
+  agent: z.string().min(1, 'is empty'),
   task: z
     .string()
-    .refine((task) => task.trim() !== '', 'is empty')
+    .default('')
     .refine((task) => jsonBytes(task) <= MAX_TASK_BYTES, `is too long: ${MAX_TASK_BYTES} bytes as JSON are the most`),
   settings: SETTINGS.optional(),
   form: z.string().optional(),
@@ -68,6 +68,11 @@ export async function describeAgent(
       ...withSettings(agent.options, input.data.settings ?? {}),
       ...(form.options.output && { output: form.options.output }),
     });
+    if (input.data.task.trim() === '' && options.session === undefined) {
+      throw bad(
+        'The input of agentRun must be { agent, task, settings? }: task is empty. Only an agent with a session may start without one.',
+      );
+    }
     const storesLargePayloads = dependencies.storesLargePayloads();
     const { mcp = [] } = agent.options;
     const mcpTools = listTools === undefined || mcp.length === 0 ? [] : await listTools(mcp);
@@ -97,8 +102,8 @@ function agentOf({ agents }: DescribeDependencies, name: string): AgentDefinitio
 /** Settings go before the definition: whole fields, but single ones of limits, model, context and toolResult. */
 function withSettings(options: AgentOptions, settings: Settings): AgentOptions {
   // Durations are checked by defineAgent, with a sentence; the schema knows them as text only.
-  const given = settings as Omit<RunSettings, 'laps'> & { laps?: RunSettings['laps'] };
-  const { laps, limits, model, context, toolResult, ...rest } = given;
+  const given = settings as RunSettings;
+  const { laps, session, limits, model, context, toolResult, ...rest } = given;
   return {
     ...options,
     ...rest,
@@ -107,6 +112,7 @@ function withSettings(options: AgentOptions, settings: Settings): AgentOptions {
     ...(context && { context: { ...options.context, ...context } }),
     ...(toolResult && { toolResult: { ...options.toolResult, ...toolResult } }),
     ...(laps !== undefined && { laps: laps ?? undefined }),
+    ...(session !== undefined && { session: session ?? undefined }),
   };
 }
 

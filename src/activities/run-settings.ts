@@ -14,6 +14,14 @@ const MODEL = z.strictObject({
   parameters: z.record(z.string(), z.json()).optional(),
 });
 
+const LIMITS = z.strictObject({
+  turns: WHOLE.optional(),
+  tokens: WHOLE.optional(),
+  usd: z.number().positive().optional(),
+  duration: DURATION.optional(),
+  toolCalls: WHOLE.optional(),
+});
+
 const LAPS = z.strictObject({
   max: WHOLE,
   until: z.union([z.strictObject({ promise: z.string() }), z.strictObject({ verify: z.string() })]),
@@ -25,15 +33,7 @@ const LAPS = z.strictObject({
 export const SETTINGS = z.strictObject({
   model: z.union([z.string().min(1), MODEL]).optional(),
   fallbackModels: z.array(z.string().min(1)).optional(),
-  limits: z
-    .strictObject({
-      turns: WHOLE.optional(),
-      tokens: WHOLE.optional(),
-      usd: z.number().positive().optional(),
-      duration: DURATION.optional(),
-      toolCalls: WHOLE.optional(),
-    })
-    .optional(),
+  limits: LIMITS.optional(),
   onLimit: z.enum(['stop', 'summarize']).optional(),
   mode: z.enum(['ask', 'auto', 'plan']).optional(),
   stuckWindow: z.number().int().min(2).optional(),
@@ -48,6 +48,8 @@ export const SETTINGS = z.strictObject({
   toolResult: z.strictObject({ maxChars: WHOLE.optional(), readResult: z.boolean().optional() }).optional(),
   /** null: none, whatever the agent's definition says. */
   laps: LAPS.nullable().optional(),
+  /** null: none. */
+  session: z.strictObject({ idleTimeout: DURATION.optional(), limits: LIMITS.optional() }).nullable().optional(),
 });
 
 export type Settings = z.output<typeof SETTINGS>;

@@ -14,6 +14,7 @@ import { serversByName, type McpServerDefinition } from '../mcp/define-server.js
 import { MAX_TURN_CHARS } from './wire.js';
 import { parseLimits, type LimitOptions } from './limits.js';
 import { agentOutput, type AgentOutput } from './output-schema.js';
+import { sessionSpec, type SessionOptions } from './session.js';
 
 export interface ModelOptions {
   readonly name: string;
@@ -85,6 +86,8 @@ export interface AgentOptions {
   readonly context?: ContextOptions;
   readonly toolResult?: ToolResultOptions;
   readonly laps?: LapsOptions;
+  /** Keeps the run open after an answer, for the next message (`followUp`). Cannot go together with laps. */
+  readonly session?: SessionOptions;
   /**
    * The form of the answer: a `z.object(…)`. The server holds the model to it where it can; else the model gives its answer by
    * calling a tool `final_answer`. A wrong answer goes back to the model with what is wrong, three times at most. The
@@ -130,6 +133,7 @@ export function defineAgent(options: AgentOptions): AgentDefinition {
   checkToolResult(where, options.toolResult);
   checkContext(where, options.context);
   checkLaps(where, options.laps);
+  checkSession(where, options);
   checkServers(where, options.mcp ?? []);
   const tools = checkTools(where, options.tools ?? []);
   if (options.laps?.handoff === 'note' && tools.some(({ name }) => name === HAND_OFF.name)) {
@@ -243,6 +247,13 @@ function checkLaps(where: string, laps: LapsOptions | undefined): void {
   if (typeof sign !== 'string' || sign.trim() === '' || (until.promise !== undefined && sign.includes('\n'))) {
     throw new DefinitionError(`${where}: laps.until needs a promise (one line of text) or a verify command.`);
   }
+}
+
+function checkSession(where: string, { session, laps }: AgentOptions): void {
+  if (session === undefined) return;
+  sessionSpec(where, session);
+  if (laps === undefined) return;
+  throw new DefinitionError(`${where}: session and laps cannot go together: a lap's end is no end of a conversation.`);
 }
 
 /** The task queue where workers, the client and the CLI meet unless told otherwise. */

@@ -30,6 +30,13 @@ export const FAILED_REASONS = [
 ] as const;
 
 export type FailedReason = (typeof FAILED_REASONS)[number];
+export const STATUSES = [
+  'completed',
+  'exhausted',
+  'stopped',
+  'failed',
+  'cancelled',
+] as const satisfies readonly Ending['status'][];
 export type Status = Ending['status'];
 export type Reason = Ending['reason'];
 

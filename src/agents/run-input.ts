@@ -1,9 +1,11 @@
 /** The input of the workflow `agentRun`, as people write it; checked by `describeAgent`. Plain data. */
 import type { AgentOptions, LapsOptions } from './define-agent.js';
+import type { SessionOptions } from './session.js';
 import type { CarriedRun } from '../workflows/run-state.js';
 
 export interface AgentRunInput {
   readonly agent: string;
+  /** May be empty where the agent has a session: the first message is the task then. */
   readonly task: string;
   readonly settings?: RunSettings;
   /** Written only by a run that calls an agent as a tool. */
@@ -26,4 +28,4 @@ export type RunSettings = Partial<
     AgentOptions,
     'model' | 'fallbackModels' | 'limits' | 'onLimit' | 'mode' | 'stuckWindow' | 'context' | 'toolResult'
   >
-> & { readonly laps?: LapsOptions | null };
+> & { readonly laps?: LapsOptions | null; readonly session?: SessionOptions | null };

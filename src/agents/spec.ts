@@ -8,6 +8,7 @@ import type { OutputSchema } from '../models/provider.js';
 import type { Effects } from './define-tool.js';
 import type { Limits } from './limits.js';
 import type { Mode } from './mode.js';
+import type { SessionSpec } from './session.js';
 
 export interface AgentSpec {
   /** Over all other fields: the key under which workers cache it. */
@@ -27,6 +28,8 @@ export interface AgentSpec {
   /** USD per million tokens of each model that the run may use; a model without an entry has an unknown price. */
   readonly prices: Readonly<Record<string, PriceSpec>>;
   readonly laps?: LapsSpec;
+  /** Present where the run stays open for more messages. */
+  readonly session?: SessionSpec;
   /** The form of the answer that ends the run. */
   readonly output?: OutputSpec;
   /** Whether the namespace has Everlap's search attributes; an upsert of unregistered ones would fail every task. */

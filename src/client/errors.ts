@@ -7,11 +7,20 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import { z } from 'zod';
+import { STATUSES, type Status } from '../agents/result.js';
 import { BAD_ARGUMENT, RUN_ENDED } from '../agents/wire.js';
 
 /** The run has ended, so nobody is there to take it. */
 export class RunEndedError extends Error {
   override readonly name = 'RunEndedError';
+  /** How it ended, where the run itself has said so. */
+  readonly status?: Status;
+
+  constructor(message: string, options?: ErrorOptions & { readonly status?: Status | undefined }) {
+    super(message, options);
+    if (options?.status !== undefined) this.status = options.status;
+  }
 }
 
 /** There is no run of this id in the namespace. */
@@ -32,6 +41,8 @@ export class RunBusyError extends Error {
   override readonly name = 'RunBusyError';
 }
 
+const ENDED = z.object({ status: z.enum(STATUSES) });
+
 /** The server's words for its limits of 10 updates at once, and 2,000 over one execution. */
 const UPDATE_LIMIT = /^(the )?limit on (the )?(total )?number of .*updates/i;
 
@@ -42,7 +53,10 @@ export function toRunError(error: unknown, runId: string, what: string): unknown
     if (error.cause.type === 'AcceptedUpdateCompletedWorkflow') {
       return new RunEndedError(`The run ${runId} was ended from outside before it answered ${what}.`, { cause: error });
     }
-    if (error.cause.type === RUN_ENDED) return new RunEndedError(error.cause.message, { cause: error });
+    if (error.cause.type === RUN_ENDED) {
+      const { status } = ENDED.safeParse(error.cause.details?.[0]).data ?? {};
+      return new RunEndedError(error.cause.message, { cause: error, status });
+    }
     if (error.cause.type === BAD_ARGUMENT) return new RunArgumentError(error.cause.message, { cause: error });
   }
   // What a query handler throws comes as this error, whatever it is.

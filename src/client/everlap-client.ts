@@ -7,7 +7,8 @@ import { DEFAULT_TASK_QUEUE, type AgentDefinition, type AgentWithOutput } from '
 import type { AgentRunInput, RunSettings } from '../agents/run-input.js';
 import { WORKFLOW_TYPE } from '../agents/wire.js';
 import { cut } from '../conversation/cut-text.js';
-import type { TextArgument } from '../workflows/messages.js';
+import type { AnsweredMessage, TextArgument } from '../workflows/messages.js';
+import { startWithFollowUp } from './follow-up.js';
 import { RunHandle } from './run-handle.js';
 
 export interface EverlapClientOptions {
@@ -44,6 +45,17 @@ export interface StartWithOutput<Output> extends StartOptions {
 
 interface Steered {
   readonly steer: TextArgument;
+}
+
+export interface StartWithFollowUp extends Omit<StartOptions, 'task'> {
+  readonly task?: string;
+  /** The message: a text, or with an id of your own, under which it counts once. */
+  readonly followUp: TextArgument;
+}
+
+/** The answer to a message, and the run that gave it. */
+export interface Answered<Output = string | null> extends AnsweredMessage {
+  readonly run: RunHandle<Output>;
 }
 
 export interface ListOptions {
@@ -119,6 +131,22 @@ export class EverlapClient {
       signalArgs: [options.steer],
     });
     return this.handleFor(handle.workflowId, options.agent);
+  }
+
+  /**
+   * Says something in a session and waits for the answer, in one request: to the run of this id where it is there, else
+   * to a new one. `task` is for a new run only, and may be left out: the message is the first one then.
+   * A run that ends before it takes the message is followed by a new one, which does.
+   * @throws RunEndedError where the run fails before it takes the message, RunArgumentError for a message that is none.
+   */
+  async startWithFollowUp<Output>(
+    options: StartWithFollowUp & { readonly agent: AgentWithOutput<Output> },
+  ): Promise<Answered<Output>>;
+  async startWithFollowUp(options: StartWithFollowUp): Promise<Answered>;
+  async startWithFollowUp({ followUp, task = '', ...options }: StartWithFollowUp): Promise<Answered<unknown>> {
+    const start = this.startOptions({ ...options, task });
+    const answered = await startWithFollowUp(this.temporal, start, followUp);
+    return { ...answered, run: this.handleFor(start.workflowId, options.agent) };
   }
 
   /** A handle of a run that was started anywhere; nothing is asked of the server yet. With its agent, the result is typed. */

@@ -24,6 +24,7 @@ import { followHistory, type EventsOptions } from '../watch/follow-history.js';
 import { live, type LiveOptions } from '../watch/live.js';
 import { toRunError } from './errors.js';
 import { awaitResult } from './await-result.js';
+import { untilAnswered, type FollowUpReply } from './follow-up.js';
 import { sendUpdate } from './send-update.js';
 import { typedResult, type RunResult } from './typed-result.js';
 import { wholeConversation } from './whole-conversation.js';
@@ -49,9 +50,13 @@ export class RunHandle<Output = string | null> {
     return this.update('steer', text);
   }
 
-  /** Words for the moment where the agent would otherwise finish. @throws as {@link steer}. */
-  followUp(text: TextArgument): Promise<FollowUpAnswer> {
-    return this.update('followUp', text);
+  /**
+   * Words for the moment where the agent would otherwise finish; resolves when the run has taken them into its queue. In a
+   * session: the next message, and this resolves with its answer.
+   * @throws as {@link steer}. RunEndedError too where a session ends before it has taken the message.
+   */
+  followUp(text: TextArgument): Promise<FollowUpReply> {
+    return untilAnswered(text, (message) => this.update<FollowUpAnswer>('followUp', message));
   }
 
   /** Ends the run at the next safe point. Answers with where it stood. @throws as {@link steer}. */
@@ -144,7 +149,13 @@ export class RunHandle<Output = string | null> {
   }
 
   private update<Answer>(name: string, argument?: unknown): Promise<Answer> {
-    return this.guard(name, () => sendUpdate(this.temporal, name, argument));
+    return this.guard(name, () =>
+      sendUpdate((updateId) =>
+        argument === undefined
+          ? this.temporal.executeUpdate<Answer, []>(name, { updateId })
+          : this.temporal.executeUpdate<Answer, [unknown]>(name, { updateId, args: [argument] }),
+      ),
+    );
   }
 
   private async guard<T>(what: string, ask: () => Promise<T>): Promise<T> {

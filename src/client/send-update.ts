@@ -1,7 +1,7 @@
 /** One update, sent until the run has answered it: also where the run goes on in a new execution at that very moment. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isGrpcServiceError, type WorkflowHandle } from '@temporalio/client';
+import { isGrpcServiceError } from '@temporalio/client';
 
 const FAILED_PRECONDITION = 9;
 /** About 15 seconds in all. */
@@ -12,13 +12,11 @@ const MAX_WAIT_MS = 1000;
  * The id is the same over all attempts: within one execution the server tells them apart by it, over several the run
  * does (`workflows/both-doors.ts`), so the update is handled once.
  */
-export async function sendUpdate<Answer>(run: WorkflowHandle, name: string, argument?: unknown): Promise<Answer> {
+export async function sendUpdate<Answer>(send: (updateId: string) => Promise<Answer>): Promise<Answer> {
   const updateId = randomUUID();
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return argument === undefined
-        ? await run.executeUpdate<Answer, []>(name, { updateId })
-        : await run.executeUpdate<Answer, [unknown]>(name, { updateId, args: [argument] });
+      return await send(updateId);
     } catch (error) {
       if (attempt === MAX_ATTEMPTS || !isTakenBack(error)) throw error;
       await sleep(Math.min(50 * attempt, MAX_WAIT_MS));

@@ -9,19 +9,21 @@ import type { AgentRunInput } from '../agents/run-input.js';
 import { RESULT_MEMO } from '../agents/wire.js';
 import { callsOf, openCalls } from '../conversation/conversation.js';
 import type { ToolMessage } from '../conversation/message.js';
+import { giveAnswer } from './answers.js';
 import { askModel, type TurnAnswer } from './ask-model.js';
 import { begin } from './begin.js';
 import { compactIfLong } from './compaction.js';
 import { continueIfDue } from './continue-as-new.js';
 import { watchDeadline } from './deadline.js';
-import { endingOf, isEnding, resultOf, summarise } from './ending.js';
-import { exhaustedLimit } from './limits.js';
+import { endingOf, isEnding, outputOf, resultOf, summarise } from './ending.js';
 import { takeOver } from './hand-over.js';
 import { endLap } from './laps.js';
+import { exhaustedLimit } from './limits.js';
 import { listen } from './listen.js';
+import { endMessage, nextMessage } from './next-message.js';
 import { askForOutputAgain, givenText, isAnswer, type Given } from './output.js';
 import { showInSearch } from './presentation.js';
-import { drainSteering, takeFollowUp } from './queues.js';
+import { drainSteering } from './queues.js';
 import { reportLast, reportToParent } from './report-to-parent.js';
 import { Run } from './run.js';
 import { closeCalls, runTools } from './run-tools.js';
@@ -64,6 +66,8 @@ async function live(run: Run): Promise<AgentResult> {
   stopWatching();
   stopReporting();
   run.ending = ending;
+  giveAnswer(run, ending.reason, outputOf(run, ending));
+  run.leaving = 'end';
   // Updates under way get their answer before the run is closed. Within another workflow the handlers are that one's too,
   // and one of them may be waiting for this very run.
   if (run.place === 'own_workflow') await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
@@ -88,9 +92,19 @@ async function runToEnd(run: Run): Promise<Ending> {
 /** Lap after lap, until one of them ends the run. Without laps, the first is the only one. */
 async function laps(run: Run): Promise<Ending> {
   for (;;) {
-    const ending = await endOf(run, async () => (await begin(run)) ?? (await loop(run)));
+    const ending = await endOf(run, async () => (await begin(run)) ?? (await converse(run)));
     const final = await endLap(run, ending);
     if (final) return final;
+  }
+}
+
+/** Message after message: the task, then what people say next. */
+async function converse(run: Run): Promise<Ending> {
+  for (;;) {
+    const none = await nextMessage(run);
+    if (none) return none;
+    const ending = await endMessage(run, await endOf(run, () => loop(run)));
+    if (ending) return ending;
   }
 }
 
@@ -102,9 +116,10 @@ async function endOf(run: Run, work: () => Promise<Ending>): Promise<Ending> {
   }
 }
 
+/** Turn after turn, until the open message is answered. */
 async function loop(run: Run): Promise<Ending> {
   for (;;) {
-    const stop = (await safePoint(run)) ?? exhaustedLimit(run.state, Date.now());
+    const stop = (await safePoint(run)) ?? exhaustedLimit(run.budget, Date.now());
     if (stop) return stop;
     takeSteering(run);
     run.asking = true;
@@ -133,7 +148,7 @@ function afterAnswer(run: Run, { problem, by }: Given): Ending | undefined {
   const { state } = run;
   const forced = takeForceFinish(run);
   if (forced) return forced;
-  const limit = exhaustedLimit(state, Date.now());
+  const limit = exhaustedLimit(run.budget, Date.now());
   if (state.steering.length > 0) {
     const grace = limit?.reason === 'max_turns' && state.graceTurns === 0;
     if (grace) state.graceTurns = 1;
@@ -143,12 +158,7 @@ function afterAnswer(run: Run, { problem, by }: Given): Ending | undefined {
     }
   }
   if (problem !== undefined) return limit ?? askForOutputAgain(run, { problem, by });
-  if (state.followUps.length > 0 && limit !== undefined) return limit;
-  const followUp = takeFollowUp(state);
-  if (followUp === null) return { status: 'completed', reason: 'answered' };
-  run.say(followUp);
-  state.transition = 'follow_up';
-  return undefined;
+  return { status: 'completed', reason: 'answered' };
 }
 
 async function afterCalls(run: Run, answer: TurnAnswer): Promise<Ending | undefined> {

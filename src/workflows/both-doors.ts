@@ -14,6 +14,11 @@ export interface Handling<Parsed, Answer> {
   /** Refuses an update before it is accepted, for what can be told from the run's state at once. */
   readonly check?: (parsed: Parsed) => Refused | undefined;
   readonly handle: (parsed: Parsed) => Answer | Refused | Promise<Answer | Refused>;
+  /**
+   * What only an update waits for. It answers a repeated one in the same way by itself: its answer, which may be long, is
+   * not remembered.
+   */
+  readonly settle?: (parsed: Parsed, answer: Answer) => Promise<Answer | Refused>;
 }
 
 /**
@@ -27,7 +32,7 @@ export function onBoth<Args extends unknown[], Parsed extends object, Answer>(
   run: Run,
   signal: SignalDefinition<Args>,
   update: UpdateDefinition<Answer, Args>,
-  { parse, check, handle }: Handling<Parsed, Answer>,
+  { parse, check, handle, settle }: Handling<Parsed, Answer>,
 ): void {
   const ignored = ({ refused }: Refused): void => run.note(`The signal ${signal.name} was ignored: ${refused}`);
   setHandler(signal, async (...args) => {
@@ -51,7 +56,9 @@ export function onBoth<Args extends unknown[], Parsed extends object, Answer>(
       const before = run.state.answeredUpdates.find((one) => one.key === key);
       // The key has the update's name in it, so the answer is one of its own.
       if (before !== undefined) return before.answer as Answer;
-      const answer = accepted(update.name, await handle(accepted(update.name, parse(args[0]))));
+      const parsed = accepted(update.name, parse(args[0]));
+      const answer = accepted(update.name, await handle(parsed));
+      if (settle !== undefined) return accepted(update.name, await settle(parsed, answer));
       run.state.answeredUpdates = [...run.state.answeredUpdates, { key, answer }].slice(-MAX_ANSWERED_UPDATES);
       return answer;
     },
@@ -60,7 +67,9 @@ export function onBoth<Args extends unknown[], Parsed extends object, Answer>(
         if (run.state.answeredUpdates.some(({ key }) => key === updateKey(update.name))) return;
         if (run.ending !== null) {
           const message = `The run has ended (${run.ending.reason}); ${update.name} came too late.`;
-          throw ApplicationFailure.nonRetryable(message, RUN_ENDED);
+          const { status, reason } = run.ending;
+          const details = [{ status, reason }];
+          throw ApplicationFailure.create({ message, type: RUN_ENDED, nonRetryable: true, details });
         }
         const parsed = accepted(update.name, parse(args[0]));
         accepted(update.name, check?.(parsed) ?? parsed);

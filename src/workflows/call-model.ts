@@ -39,7 +39,7 @@ export async function callModel(run: Run, which: Which = 'next'): Promise<Answer
     if (forced) return forced;
     const { model } = run;
     const price = run.spec.prices[model];
-    const budget = which === 'last' ? {} : outputBudget(run.state, price, estimatedInput(run));
+    const budget = which === 'last' ? {} : outputBudget(run.budget, price, estimatedInput(run));
     if ('status' in budget) return budget;
     run.enter('model');
     let failure: FailedActivity;

@@ -98,7 +98,7 @@ async function planned(run: Run, targetTokens: number): Promise<CompactOutput> {
     return { plan: withoutSummary(messages, planCompaction(messages, aim), aim), problem };
   };
   // Nearly all of the conversation is read for its summary.
-  const budget = outputBudget(state, spec.prices[summaryModel(run)], estimatedInput(run));
+  const budget = outputBudget(run.budget, spec.prices[summaryModel(run)], estimatedInput(run));
   if ('status' in budget) return alone(`its own limit (${budget.reason}) does not allow one.`);
   for (let lost = 1; ; lost += 1) {
     try {

@@ -3,6 +3,7 @@ import { allHandlersFinished, condition, makeContinueAsNewFunc, workflowInfo } f
 import type { AgentSpec } from '../agents/spec.js';
 import type { AgentRunInput } from '../agents/run-input.js';
 import { jsonBytes } from '../conversation/paging.js';
+import { forgetOldAnswers } from './answers.js';
 import { carriedOf } from './carried.js';
 import { compactForPayload } from './compaction.js';
 import type { Run } from './run.js';
@@ -17,11 +18,16 @@ const MOST_INPUT_BYTES = 1_950_000;
 /** Called between turns only: no call is open then. Does not return where the run goes on in a new execution. */
 export async function continueIfDue(run: Run): Promise<void> {
   if (run.place === 'within_workflow') return;
-  const { continueAsNewSuggested, targetWorkerDeploymentVersionChanged } = workflowInfo();
-  const isDue = continueAsNewSuggested || run.messagesReceived >= MAX_MESSAGES_RECEIVED;
+  const { targetWorkerDeploymentVersionChanged } = workflowInfo();
   // A newer version of the workers is there. To move to it is worth no compaction: then it waits for the next one that is due.
   const mayUpgrade = targetWorkerDeploymentVersionChanged && canCarry(run, run.spec, MAX_INPUT_BYTES);
-  if (isDue || mayUpgrade) await goOn(run, run.spec);
+  if (mustContinue(run) || mayUpgrade) await goOn(run, run.spec);
+}
+
+/** This execution's history is long enough. */
+export function mustContinue(run: Run): boolean {
+  if (run.place === 'within_workflow') return false;
+  return workflowInfo().continueAsNewSuggested || run.messagesReceived >= MAX_MESSAGES_RECEIVED;
 }
 
 /**
@@ -40,12 +46,16 @@ export async function goOn(run: Run, spec: AgentSpec | undefined): Promise<void>
         'set up external storage (externalStorage), or give it a shorter task.',
     );
   }
+  // Who waits for the answer to a message is told to ask again.
+  run.leaving = 'next_execution';
   // A pause asked for during that compaction is answered at a safe point only, and the loop has the next one.
   await condition(() => allHandlersFinished() || run.state.paused);
   if (!allHandlersFinished()) {
+    run.leaving = null;
     if (spec === undefined) run.unpin();
     return;
   }
+  forgetOldAnswers(run.state);
   // From here to the command there is no await: what came before is in the state, what comes later makes the server
   // refuse the command and hand it to this execution first.
   await inNewExecution(inputOf(run, spec));

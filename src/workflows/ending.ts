@@ -65,7 +65,8 @@ export function resultOf(run: Run, ending: Ending): AgentResult {
   };
 }
 
-function outputOf(run: Run, ending: Ending): string | null {
+/** What the result has as its output. */
+export function outputOf(run: Run, ending: Ending): string | null {
   const { lastText, forceFinish } = run.state;
   switch (ending.status) {
     case 'completed':

@@ -1,9 +1,10 @@
 /**
  * Handoff: another agent goes on with the conversation, within the run. It brings instructions, tools and model; limits,
- * counters, laps, the form of the answer and what people have said stay the run's.
+ * counters, laps, the session, the form of the answer and what people have said stay the run's.
  */
 import { isCancellation } from '@temporalio/workflow';
 import { limitOptions } from '../agents/limits.js';
+import { sessionOptions } from '../agents/session.js';
 import type { ToolSpec } from '../agents/spec.js';
 import { readFailure } from './activity-failures.js';
 import { describe } from './begin.js';
@@ -21,8 +22,9 @@ export async function handOver(run: Run, { name, agent }: ToolSpec): Promise<Out
   run.successor = successor;
   try {
     const limits = limitOptions(run.state.limits);
-    const settings = { ...run.input.settings, limits, laps: run.spec.laps ?? null };
-    const form = run.spec.output?.agent;
+    const { laps = null, session, output } = run.spec;
+    const settings = { ...run.input.settings, limits, laps, session: session ? sessionOptions(session) : null };
+    const form = output?.agent;
     successor.spec = await describe({ agent: agent.name, task: run.task, settings, ...(form && { form }) });
     return { text: `The conversation goes over to ${agent.name}.` };
   } catch (error) {

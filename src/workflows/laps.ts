@@ -10,6 +10,7 @@ import { headAndTail } from '../conversation/cut-text.js';
 import type { Message } from '../conversation/message.js';
 import { keepsPromise } from '../conversation/promise.js';
 import { goOn } from './continue-as-new.js';
+import { openMessage } from './open-message.js';
 import type { Run } from './run.js';
 import { takeForceFinish } from './safe-point.js';
 import { newConversation, type RunState } from './run-state.js';
@@ -100,12 +101,10 @@ function nextLap(run: Run, laps: LapsSpec, report: string): void {
     handoff: null,
     lastText: null,
     modelIndex: 0,
-    graceTurns: 0,
-    wrongOutputs: 0,
     overflowsInARow: 0,
     overflowedAt: null,
-    stuck: { signatures: [], warned: false },
   } satisfies Partial<RunState>);
+  openMessage(state, null, Date.now());
   state.conversation = newConversation(openingOf(run.task, laps, state.lap, [report, note]));
 }
 
@@ -120,7 +119,7 @@ export function openingOf(
   lap: number,
   reports: readonly string[] = [],
 ): Message[] {
-  const opening: Message[] = [{ role: 'user', kind: 'task', text: task }];
+  const opening: Message[] = task.trim() === '' ? [] : [{ role: 'user', kind: 'task', text: task }];
   if (laps === undefined) return opening;
   const text = [
     `[LAP ${lap} of at most ${laps.max}] You start with an empty memory. The files in your workspace are as the lap before left them; look at them first.`,

@@ -4,10 +4,11 @@
  *
  * A bad argument loses nothing: an update refuses it with a sentence, a signal is logged and noted in `state`.
  */
-import { setHandler } from '@temporalio/workflow';
+import { currentUpdateInfo, setHandler } from '@temporalio/workflow';
 import { DefinitionError } from '../agents/definition-error.js';
 import { parseLimits, type Limits } from '../agents/limits.js';
 import { pageOf } from '../conversation/paging.js';
+import { answerTo } from './answers.js';
 import * as api from './messages.js';
 import { isRefused, parseForceFinish, parseNothing, parsePage, parseText, type Refused } from './arguments.js';
 import { accepted, onBoth } from './both-doors.js';
@@ -16,6 +17,7 @@ import { changeLimits, pause, resume, standing } from './control.js';
 import { listenForDecisions } from './listen-decisions.js';
 import { showWaiting } from './presentation.js';
 import { enqueue } from './queues.js';
+import type { QueuedText } from './run-state.js';
 import type { Run } from './run.js';
 import { viewOf } from './view.js';
 import { isWaiting } from './waiting-calls.js';
@@ -29,11 +31,12 @@ export function listen(run: Run): void {
     },
   });
   onBoth(run, api.followUpSignal, api.followUpUpdate, {
-    parse: parseText,
+    parse: (argument) => withId(parseText(argument)),
     handle: (entry) => {
       const taken = enqueue(run.state, 'followUps', entry);
       return isRefused(taken) ? taken : { position: taken.position };
     },
+    settle: async ({ id }, taken) => (id === undefined ? taken : answerTo(run, id, taken.position)),
   });
   onBoth(run, api.forceFinishSignal, api.forceFinishUpdate, {
     parse: parseForceFinish,
@@ -56,6 +59,12 @@ export function listen(run: Run): void {
   });
   setHandler(api.stateQuery, () => viewOf(run));
   setHandler(api.messagesQuery, (argument) => messagesPage(run, argument));
+}
+
+/** Where nobody has given a message an id, that of its update tells it apart. */
+function withId(entry: QueuedText | Refused): QueuedText | Refused {
+  const id = currentUpdateInfo()?.id;
+  return isRefused(entry) || id === undefined ? entry : { id, ...entry };
 }
 
 function parseLimitsArgument(argument: unknown): Limits | Refused {

@@ -6,6 +6,7 @@ import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { Mode } from '../agents/mode.js';
 import type { AgentSpec } from '../agents/spec.js';
 import type { LimitOptions } from '../agents/limits.js';
+import type { Reason } from '../agents/result.js';
 import type { JsonObject } from '../conversation/json.js';
 import type { Head, Message, Usage } from '../conversation/message.js';
 import type { ChildReport } from './children.js';
@@ -53,12 +54,29 @@ export interface DecidedAnswer {
   readonly run?: string;
 }
 
-/** Its place in the queue (from 1; 0: this id was taken before). When the agent would finish, nobody knows yet. */
-export interface FollowUpAnswer {
+/** Its place in the queue (from 1; 0: this id was taken before). */
+export interface QueuedMessage {
   readonly position: number;
 }
+/** `followUp` in a session: how its message was answered. */
+export interface AnsweredMessage extends QueuedMessage {
+  /** The message's: as it was given, or the update's. */
+  readonly id: string;
+  /** The turn that answered, over the whole run. */
+  readonly turn: number;
+  /** `answered`; a limit of the message (`max_turns`, …); whatever else ended it. */
+  readonly reason: Reason;
+  /** null where it ended without one. */
+  readonly answer: string | null;
+}
+/** The run goes on in a new execution: send the message again with this id, and the answer follows. `RunHandle` does. */
+export interface ContinuedMessage extends QueuedMessage {
+  readonly id: string;
+  readonly continued: true;
+}
+export type FollowUpAnswer = QueuedMessage | AnsweredMessage | ContinuedMessage;
 /** Its place in the queue, and the turn that it will enter. */
-export interface QueuedAnswer extends FollowUpAnswer {
+export interface QueuedAnswer extends QueuedMessage {
   readonly turn: number;
 }
 export interface StandingAnswer {
@@ -113,6 +131,8 @@ export interface RunView {
   readonly pending: readonly PendingView[];
   readonly pendingCount: number;
   readonly mode: Mode;
+  /** Present while a session waits for the next message: until when. Milliseconds since the epoch. */
+  readonly idleUntil?: number;
   readonly queues: { readonly steering: number; readonly followUps: number };
   readonly usage: Usage;
   readonly costUsd: number | null;

@@ -49,10 +49,10 @@ export function describeProgress(run: Run): string {
   return lines.join('\n\n');
 }
 
-/** `running`, `paused`, `waiting`, or how it ended. */
+/** `running`, `paused`, `waiting`, `idle`, or how it ended. */
 export function statusOf(run: Run): string {
   if (run.ending !== null) return run.ending.status;
-  if (run.phase === 'paused') return 'paused';
+  if (run.phase === 'paused' || run.phase === 'idle') return run.phase;
   return isWaiting(run) ? 'waiting' : 'running';
 }
 

@@ -50,13 +50,13 @@ export function drainSteering(state: RunState): UserMessage | null {
   return { role: 'user', kind: 'steering', text };
 }
 
-/** The oldest follow-up as a message; null where none waits. */
-export function takeFollowUp(state: RunState): UserMessage | null {
+/** The oldest follow-up; null where none waits. */
+export function takeFollowUp(state: RunState): { readonly id: string | null; readonly message: UserMessage } | null {
   const [next, ...rest] = state.followUps;
   if (next === undefined) return null;
   taken(state, [next]);
   state.followUps = rest;
-  return { role: 'user', kind: 'follow_up', text: next.text };
+  return { id: next.id ?? null, message: { role: 'user', kind: 'follow_up', text: next.text } };
 }
 
 function taken(state: RunState, entries: readonly QueuedText[]): void {

@@ -53,7 +53,7 @@ export async function runChild(
     return failed(`Not run: agents may call agents ${agent.maxDepth} levels deep, and you are there. Do it yourself.`);
   }
   const reserved = [...run.children.values()].map((child) => child.reserved);
-  const budget = carve(run.state, reserved, calls, agent.limits ?? {});
+  const budget = carve(run.budget, reserved, calls, agent.limits ?? {});
   if ('status' in budget) return failed(`Not run: nothing of this run's budget is left for it (${budget.reason}).`);
   const child = newChild(idempotencyKey, budget);
   run.children.set(child.runId, child);
@@ -76,7 +76,8 @@ function inputOf(
   return {
     agent: agent.name,
     task,
-    settings: { limits, ...(run.mode === 'plan' && { mode: 'plan' }) },
+    // It answers one call, and has done its work then.
+    settings: { limits, session: null, ...(run.mode === 'plan' && { mode: 'plan' }) },
     parent,
   };
 }

@@ -5,6 +5,7 @@
 import type { Mode } from '../agents/mode.js';
 import type { AgentSpec } from '../agents/spec.js';
 import type { Limits } from '../agents/limits.js';
+import type { Reason } from '../agents/result.js';
 import type { Head, Message, Usage } from '../conversation/message.js';
 import type { ApprovalRule, PendingCall } from './decisions.js';
 import { EMPTY_HEAD } from '../conversation/message.js';
@@ -25,7 +26,8 @@ export type Transition =
   | 'continued_as_new';
 
 /** What the run is doing right now. */
-export type Phase = 'starting' | 'model' | 'tools' | 'compacting' | 'paused' | 'waiting' | 'verifying' | 'ended';
+export type Phase =
+  'starting' | 'idle' | 'model' | 'tools' | 'compacting' | 'paused' | 'waiting' | 'verifying' | 'ended';
 
 export interface QueuedText {
   readonly text: string;
@@ -47,6 +49,31 @@ export interface ForceFinish {
   readonly output?: string;
 }
 
+/**
+ * The words of a person that the run answers now: the task, or a follow-up. With what the run had used when it took
+ * them, from which on a session's limits for one message count.
+ */
+export interface OpenMessage {
+  readonly id: string | null;
+  readonly startedAt: number;
+  readonly turns: number;
+  readonly toolCalls: number;
+  readonly tokens: number;
+  readonly usd: number;
+}
+
+/** How a message with an id was answered. */
+export interface GivenAnswer {
+  readonly id: string;
+  /** Over the whole run: the one that answered. */
+  readonly turn: number;
+  readonly reason: Reason;
+  /** null: none was made. */
+  readonly answer: string | null;
+  /** Its answer was long, and is in the conversation only. */
+  readonly forgotten?: true;
+}
+
 export interface RunState {
   /** Who has the conversation, once it was handed over; null: the agent that the run was started with. */
   agent: string | null;
@@ -62,6 +89,12 @@ export interface RunState {
   limits: Limits;
   transition: Transition;
   conversation: Conversation;
+  /** null between two messages: the run is idle, takes the next one, or ends. */
+  message: OpenMessage | null;
+  /** Since when a session waits for the next message; null while it does not. */
+  idleSince: number | null;
+  /** The newest messages with an id that were answered, oldest first, bounded; see `answers.ts`. */
+  answers: GivenAnswer[];
   steering: QueuedText[];
   followUps: QueuedText[];
   /** Bytes of both queues as JSON. */
@@ -120,7 +153,9 @@ export function newRunState(task: string, now: number): RunState {
     startedAt: now,
     limits: {},
     transition: 'started',
-    conversation: newConversation([{ role: 'user', kind: 'task', text: task }]),
+    ...opening(task, now),
+    idleSince: null,
+    answers: [],
     steering: [],
     followUps: [],
     waitingBytes: 0,
@@ -143,6 +178,15 @@ export function newRunState(task: string, now: number): RunState {
     wrongOutputs: 0,
     handoff: null,
     lastError: null,
+  };
+}
+
+/** Without a task, the first message is waited for. */
+function opening(task: string, now: number): Pick<RunState, 'message' | 'conversation'> {
+  if (task.trim() === '') return { message: null, conversation: newConversation([]) };
+  return {
+    message: { id: null, startedAt: now, turns: 0, toolCalls: 0, tokens: 0, usd: 0 },
+    conversation: newConversation([{ role: 'user', kind: 'task', text: task }]),
   };
 }
 

@@ -7,13 +7,16 @@ import { CancellationScope, isCancellation, log, setCurrentDetails, workflowInfo
 import type { AgentResult, Ending } from '../agents/result.js';
 import type { AgentRunInput } from '../agents/run-input.js';
 import type { Mode } from '../agents/mode.js';
+import type { Limits } from '../agents/limits.js';
+import type { SessionSpec } from '../agents/session.js';
 import type { AgentSpec } from '../agents/spec.js';
 import { cutText } from '../conversation/cut-text.js';
 import type { Message } from '../conversation/message.js';
 import { stateOf } from './carried.js';
 import type { OpenChild } from './children.js';
 import { describeProgress } from './presentation.js';
-import { deadlineOf, isPastDeadline } from './limits.js';
+import { deadlineOf } from './limits.js';
+import { limitsInForce } from './open-message.js';
 import { newRunState, type Phase, type RunState } from './run-state.js';
 
 export class Run {
@@ -23,6 +26,10 @@ export class Run {
   asking = false;
   /** Set when the end is decided: from then on nothing is accepted any more. */
   ending: Ending | null = null;
+  /** This execution comes to its end: whoever waits for something that it would do later has to be answered now. */
+  leaving: 'next_execution' | 'end' | null = null;
+  /** Ids of messages whose answers updates are waiting for. */
+  readonly awaited = new Set<string>();
   /** The last words of an exhausted run that sums up. */
   limitSummary: string | null = null;
   /** What the run returns, once it has ended. */
@@ -46,7 +53,8 @@ export class Run {
     this.state =
       input.carried === undefined
         ? newRunState(this.task, this.place === 'own_workflow' ? startOfRun() : Date.now())
-        : stateOf(input.carried, this.task);
+        : // Fields that an earlier version did not know yet are as at the start of a run.
+          { ...newRunState(this.task, Date.now()), ...stateOf(input.carried, this.task) };
     this.pinned = input.carried?.spec ?? null;
     if (input.carried !== undefined && this.state.transition !== 'next_lap') this.state.transition = 'continued_as_new';
   }
@@ -92,12 +100,23 @@ export class Run {
     return this.state.mode ?? this.pinned?.mode ?? 'ask';
   }
 
+  /** Present where the run stays open for more messages. */
+  get session(): SessionSpec | undefined {
+    return this.pinned?.session;
+  }
+
+  /** What the run has used, and may use for the message that it answers. */
+  get budget(): Omit<RunState, 'limits'> & { readonly limits: Limits } {
+    return { ...this.state, limits: limitsInForce(this.state, this.session) };
+  }
+
   get deadline(): number | undefined {
-    return deadlineOf(this.state);
+    return deadlineOf({ startedAt: this.state.startedAt, limits: limitsInForce(this.state, this.session) });
   }
 
   get isPastDeadline(): boolean {
-    return isPastDeadline(this.state, Date.now());
+    const { deadline } = this;
+    return deadline !== undefined && Date.now() >= deadline;
   }
 
   /** Adds to the conversation; workers learn of it with the next call's delta. */

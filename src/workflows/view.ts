@@ -26,6 +26,8 @@ export function viewOf(run: Run): RunView {
     pending: waiting.calls,
     pendingCount: waiting.count,
     mode: run.mode,
+    ...(state.idleSince !== null &&
+      run.session !== undefined && { idleUntil: state.idleSince + run.session.idleTimeoutMs }),
     queues: { steering: state.steering.length, followUps: state.followUps.length },
     usage: state.usage,
     costUsd: state.costUsd,

@@ -66,9 +66,9 @@ test('follow-ups come out one at a time, oldest first', () => {
   const state = fresh();
   enqueue(state, 'followUps', { text: 'a' });
   enqueue(state, 'followUps', { text: 'b', id: 'b' });
-  expect(takeFollowUp(state)).toEqual({ role: 'user', kind: 'follow_up', text: 'a' });
+  expect(takeFollowUp(state)).toEqual({ id: null, message: { role: 'user', kind: 'follow_up', text: 'a' } });
   expect(unconsumed(state)).toEqual([{ kind: 'followUp', text: 'b', id: 'b' }]);
-  expect(takeFollowUp(state)?.text).toBe('b');
+  expect(takeFollowUp(state)?.message.text).toBe('b');
   expect(takeFollowUp(state)).toBeNull();
 });
 
@@ -97,7 +97,7 @@ test('whatever is sent and taken in whatever order: nothing is lost, doubled or 
           said.steering.push(...(drainSteering(state)?.text.match(/t\d+\./g) ?? []));
         } else {
           const taken = takeFollowUp(state);
-          if (taken) said.followUps.push(taken.text);
+          if (taken) said.followUps.push(taken.message.text);
         }
       }
       const left = unconsumed(state);

@@ -1,6 +1,6 @@
 /** The commands that say something to a run: steer, follow-up, finish, pause, resume, limits, cancel. */
 import type { Command } from 'commander';
-import type { FollowUpAnswer, QueuedAnswer, RunHandle, StandingAnswer } from '../../client.js';
+import type { AnsweredMessage, FollowUpReply, QueuedAnswer, RunHandle, StandingAnswer } from '../../client.js';
 import { CliError } from '../cli-error.js';
 import { ask, toRun, type AskFlags } from '../ask-run.js';
 import { withSession } from '../connect.js';
@@ -24,7 +24,7 @@ export function controlCommands(): Command[] {
 function withText(
   name: string,
   description: string,
-  say: (run: RunHandle, text: string) => Promise<FollowUpAnswer | QueuedAnswer>,
+  say: (run: RunHandle, text: string) => Promise<FollowUpReply | QueuedAnswer>,
 ): Command {
   return toRun(name, description)
     .argument('<text>', 'what to say')
@@ -33,13 +33,19 @@ function withText(
         id,
         flags,
         (run) => say(run, text),
-        (taken) => `Taken: number ${taken.position} in the queue, for ${whenSaid(taken)}.`,
+        (taken) =>
+          'reason' in taken ? answered(taken) : `Taken: number ${taken.position} in the queue, for ${whenSaid(taken)}.`,
       ),
     );
 }
 
+/** In a session. */
+function answered({ answer, reason }: AnsweredMessage): string {
+  return answer ?? `No answer: ${reason}.`;
+}
+
 /** Of a follow-up nobody knows the turn. */
-function whenSaid(taken: FollowUpAnswer | QueuedAnswer): string {
+function whenSaid(taken: FollowUpReply | QueuedAnswer): string {
   return 'turn' in taken ? `turn ${taken.turn}` : 'when the agent would finish';
 }
 
