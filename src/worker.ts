@@ -179,12 +179,17 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   const versioned = deployment && { workerDeploymentOptions: deploymentOptions(deployment) };
   const environment = loadClientConnectConfig();
   const own = connection === undefined ? await NativeConnection.connect(environment.connectionOptions) : undefined;
-  return Worker.create({
-    ...versioned,
-    ...worker,
-    plugins: [...(worker?.plugins ?? []), plugin, ...(own ? [closing(own)] : [])],
-    ...((connection ?? own) && { connection: connection ?? own }),
-    namespace: namespace ?? environment.namespace ?? 'default',
-    taskQueue,
-  });
+  try {
+    return await Worker.create({
+      ...versioned,
+      ...worker,
+      plugins: [...(worker?.plugins ?? []), plugin, ...(own ? [closing(own)] : [])],
+      ...((connection ?? own) && { connection: connection ?? own }),
+      namespace: namespace ?? environment.namespace ?? 'default',
+      taskQueue,
+    });
+  } catch (error) {
+    await own?.close();
+    throw error;
+  }
 }

@@ -7,6 +7,7 @@ import { DEFAULT_TASK_QUEUE, type AgentDefinition, type AgentWithOutput } from '
 import type { AgentRunInput, RunSettings } from '../agents/run-input.js';
 import { WORKFLOW_TYPE } from '../agents/wire.js';
 import { cut } from '../conversation/cut-text.js';
+import { checkOneProtobuf } from '../storage/one-protobuf.js';
 import type { AnsweredMessage, TextArgument } from '../workflows/messages.js';
 import { startWithFollowUp } from './follow-up.js';
 import { RunHandle } from './run-handle.js';
@@ -94,15 +95,17 @@ export class EverlapClient {
   /**
    * A client with a connection of its own, by Temporal's environment configuration (profiles, TEMPORAL_ADDRESS, API key,
    * mTLS) unless told otherwise. Close it when done.
+   * @throws where the server cannot be reached, or external storage cannot work as the packages are installed.
    */
   static async connect(options: ConnectOptions = {}): Promise<EverlapClient> {
+    const { externalStorage } = options;
+    if (externalStorage !== undefined) checkOneProtobuf();
     const environment = loadClientConnectConfig();
     const connection = await Connection.connect({
       ...environment.connectionOptions,
       ...(options.address !== undefined && { address: options.address }),
     });
     const namespace = options.namespace ?? environment.namespace ?? 'default';
-    const { externalStorage } = options;
     const client = new Client({
       connection,
       namespace,

@@ -12,7 +12,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { checkOneProtobuf } from '../../src/storage/one-protobuf.js';
 import { startDevServer, type DevServer } from '../../src/dev/dev-server.js';
 
 let server: DevServer;
@@ -73,9 +72,4 @@ test('a state of several MB is carried over continue-as-new, whole', async () =>
   worker.shutdown();
   await running;
   await Promise.all([connection.close(), clientConnection.close(), model.close()]);
-});
-
-test('different copies of protobufjs are told in one sentence', () => {
-  expect(() => checkOneProtobuf()).not.toThrow();
-  expect(() => checkOneProtobuf((pkg) => `/${pkg}/protobufjs`)).toThrow(/needs one copy of protobufjs.*npm dedupe/);
 });
