@@ -25,6 +25,8 @@ export type { ArtifactPart, ArtifactStore } from './artifacts/artifact-store.js'
 export { folderArtifacts } from './artifacts/folder-artifacts.js';
 export { s3Artifacts, type S3ArtifactsOptions, type S3ClientLike } from './artifacts/s3-artifacts.js';
 export type { DeploymentOptions } from './worker/deployment.js';
+/** Temporal's own, of the very copy that Everlap uses: for `externalStorage` with another driver than a folder. */
+export { ExternalStorage } from '@temporalio/common';
 export { folderStorage, type FolderStorageOptions } from './storage/folder-storage.js';
 export { aiSdk, type AiSdkModel, type AiSdkOptions } from './models/ai-sdk.js';
 export { openaiChat, type OpenAiChatOptions } from './models/openai-chat.js';

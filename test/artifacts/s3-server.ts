@@ -1,4 +1,7 @@
-/** As much of S3 as the artifact store uses, over HTTP, in memory; answered as S3 does, so that the real SDK reads it. */
+/**
+ * As much of S3 as the artifact store and Temporal's storage driver use, over HTTP, in memory; answered as S3 does, so that the
+ * real SDK reads it.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -26,6 +29,11 @@ export async function startFakeS3(): Promise<FakeS3> {
       }
       const object = objects.get(key);
       if (object === undefined) return fail(404, 'NoSuchKey');
+      if (request.method === 'HEAD' || request.headers.range === undefined) {
+        response.writeHead(200, { 'content-length': object.length });
+        response.end(request.method === 'HEAD' ? undefined : object);
+        return;
+      }
       const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
       const from = Number(first);
       if (from >= object.length) return fail(416, 'InvalidRange');
