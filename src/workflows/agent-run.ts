@@ -119,7 +119,7 @@ async function endOf(run: Run, work: () => Promise<Ending>): Promise<Ending> {
 /** Turn after turn, until the open message is answered. */
 async function loop(run: Run): Promise<Ending> {
   for (;;) {
-    const stop = (await safePoint(run)) ?? exhaustedLimit(run.budget, Date.now());
+    const stop = (await safePoint(run)) ?? exhaustedLimit(run.budget, run.isPastDeadline);
     if (stop) return stop;
     takeSteering(run);
     run.asking = true;
@@ -148,7 +148,7 @@ function afterAnswer(run: Run, { problem, by }: Given): Ending | undefined {
   const { state } = run;
   const forced = takeForceFinish(run);
   if (forced) return forced;
-  const limit = exhaustedLimit(run.budget, Date.now());
+  const limit = exhaustedLimit(run.budget, run.isPastDeadline);
   if (state.steering.length > 0) {
     const grace = limit?.reason === 'max_turns' && state.graceTurns === 0;
     if (grace) state.graceTurns = 1;

@@ -57,8 +57,10 @@ export function onBoth<Args extends unknown[], Parsed extends object, Answer>(
       // The key has the update's name in it, so the answer is one of its own.
       if (before !== undefined) return before.answer as Answer;
       const parsed = accepted(update.name, parse(args[0]));
-      const answer = accepted(update.name, await handle(parsed));
-      if (settle !== undefined) return accepted(update.name, await settle(parsed, answer));
+      const answer = accepted(update.name, await untilCancelled(update.name, handle(parsed)));
+      if (settle !== undefined) {
+        return accepted(update.name, await untilCancelled(update.name, settle(parsed, answer)));
+      }
       run.state.answeredUpdates = [...run.state.answeredUpdates, { key, answer }].slice(-MAX_ANSWERED_UPDATES);
       return answer;
     },
@@ -76,6 +78,16 @@ export function onBoth<Args extends unknown[], Parsed extends object, Answer>(
       },
     },
   );
+}
+
+/** Whoever waits for an answer is told of a cancel as of every other end. */
+async function untilCancelled<T>(name: string, handled: T | Promise<T>): Promise<T> {
+  try {
+    return await handled;
+  } catch (error) {
+    if (!isCancellation(error)) throw error;
+    throw ApplicationFailure.nonRetryable(`The run was cancelled before it had answered ${name}.`, RUN_ENDED);
+  }
 }
 
 function updateKey(name: string): string {

@@ -18,9 +18,8 @@ async function watch(run: Run): Promise<never> {
     await condition(() => run.deadline !== undefined);
     const due = run.deadline ?? 0;
     const moved = (): boolean => run.deadline !== due;
-    const wait = due - Date.now();
-    if (wait > 0 && (await condition(moved, wait))) continue;
-    run.interruptWork();
+    if (await condition(moved, Math.max(1, due - Date.now()))) continue;
+    run.passDeadline(due);
     await condition(moved);
   }
 }

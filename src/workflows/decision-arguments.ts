@@ -6,6 +6,7 @@ import { isJsonObject, type JsonObject } from '../conversation/json.js';
 import { isRefused, type Refused } from './arguments.js';
 import { MODES, type Mode } from '../agents/mode.js';
 import type { CallName } from './decision-target.js';
+import { callName } from './decisions.js';
 
 const MAX_TEXT = 200_000;
 
@@ -110,8 +111,9 @@ function fieldsOf(argument: unknown, known: readonly string[]): Readonly<Record<
 
 function nameOf({ callId, run }: Readonly<Record<string, unknown>>): CallName | Refused {
   if (!isId(callId)) return NO_ID;
-  if (run === undefined) return { callId };
-  return isId(run) ? { callId, run } : { refused: 'run must be the workflow id of the run that waits.' };
+  const name = { callId: callName(callId) };
+  if (run === undefined) return name;
+  return isId(run) ? { ...name, run } : { refused: 'run must be the workflow id of the run that waits.' };
 }
 
 function isId(value: unknown): value is string {

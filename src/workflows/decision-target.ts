@@ -5,7 +5,7 @@
 import { cut } from '../conversation/cut-text.js';
 import { isRefused, type Refused } from './arguments.js';
 import { openCallsBelow, type CallBelow, type Children } from './children.js';
-import { findPending, misfit, type PendingCall, type Verb } from './decisions.js';
+import { findPending, misfit, notOpen, type PendingCall, type Verb } from './decisions.js';
 import type { RunState } from './run-state.js';
 
 export interface Decider {
@@ -41,5 +41,5 @@ export function findTarget({ id, state, children }: Decider, name: CallName, ver
   const pending = findPending(state, callId, verb);
   if (!isRefused(pending)) return { own: pending };
   const isDecided = [...children.values()].some((child) => child.pending.some((one) => one.callId === callId));
-  return isDecided ? { refused: `The call ${cut(callId, 100)} is decided or closed already.` } : pending;
+  return isDecided ? notOpen(callId) : pending;
 }

@@ -5,6 +5,8 @@
  */
 import { isJsonObject, type Json, type JsonObject } from '../conversation/json.js';
 import { cut } from '../conversation/cut-text.js';
+import { shortHash } from '../conversation/short-hash.js';
+import { cutToJsonBytes, jsonBytes } from '../models/json-text.js';
 import type { Refused } from './arguments.js';
 import type { RunState } from './run-state.js';
 
@@ -18,6 +20,11 @@ export interface PendingCall {
   /** Milliseconds since the epoch; absent where it waits without end. */
   readonly expiresAt?: number;
   decision: Decision | null;
+  /**
+   * What became of the decision. `taken`: the call ends by it. `closed`: what ended the wait came in the same moment (a
+   * cancel, a force-finish, the deadline) and goes before it, so whoever decided is refused.
+   */
+  fate: 'open' | 'taken' | 'closed';
 }
 
 export type Decision =
@@ -36,6 +43,15 @@ export interface ApprovalRule {
   readonly expiresAt?: number;
 }
 
+/** Bytes of an id in `state`, which shows 30 of them. */
+const MAX_NAME_BYTES = 200;
+
+/** The id by which people know a call: its own, but some servers pack whole signatures into theirs. */
+export function callName(callId: string): string {
+  if (jsonBytes(callId) <= MAX_NAME_BYTES) return callId;
+  return `${cutToJsonBytes(callId, MAX_NAME_BYTES - 20)}~${shortHash(callId)}`;
+}
+
 /** Decided and closed ids that are remembered, so that a late decision is told what became of its call. */
 const MAX_CLOSED = 500;
 
@@ -48,13 +64,17 @@ export function findPending(
   verb: Verb,
 ): PendingCall | Refused {
   const pending = state.pending.find((one) => one.callId === callId);
-  const id = cut(callId, 100);
-  if (pending === undefined || pending.decision !== null) {
-    return pending !== undefined || state.closedCalls.includes(callId)
-      ? { refused: `The call ${id} is decided or closed already.` }
-      : { refused: `No call ${id} waits in this run.` };
+  if (pending === undefined) {
+    return state.closedCalls.includes(callId)
+      ? notOpen(callId)
+      : { refused: `No call ${cut(callId, 100)} waits in this run.` };
   }
+  if (pending.decision !== null) return notOpen(callId);
   return misfit(pending, verb) ?? pending;
+}
+
+export function notOpen(callId: string): Refused {
+  return { refused: `The call ${cut(callId, 100)} is decided or closed already.` };
 }
 
 /** A question cannot be approved, nor an approval answered. */

@@ -9,9 +9,9 @@ import type { RunState } from './run-state.js';
 type Used = Pick<RunState, 'turns' | 'graceTurns' | 'toolCalls' | 'usage' | 'costUsd' | 'startedAt' | 'limits'>;
 
 /** The limit that forbids another model call; undefined where none does. The deadline goes first: it ends tools too. */
-export function exhaustedLimit(run: Used, now: number): Ending | undefined {
+export function exhaustedLimit(run: Used, isPastDeadline: boolean): Ending | undefined {
   const { limits } = run;
-  if (isPastDeadline(run, now)) return { status: 'exhausted', reason: 'deadline' };
+  if (isPastDeadline) return { status: 'exhausted', reason: 'deadline' };
   if (reached(run.turns - run.graceTurns, limits.turns)) return { status: 'exhausted', reason: 'max_turns' };
   if (reached(tokensOf(run.usage), limits.tokens)) return { status: 'exhausted', reason: 'max_tokens' };
   if (reached(run.costUsd ?? 0, limits.usd)) return { status: 'exhausted', reason: 'max_cost' };
@@ -25,11 +25,6 @@ function reached(used: number, limit: number | undefined): boolean {
 
 export function deadlineOf(run: Pick<RunState, 'startedAt' | 'limits'>): number | undefined {
   return run.limits.durationMs === undefined ? undefined : run.startedAt + run.limits.durationMs;
-}
-
-export function isPastDeadline(run: Pick<RunState, 'startedAt' | 'limits'>, now: number): boolean {
-  const deadline = deadlineOf(run);
-  return deadline !== undefined && now >= deadline;
 }
 
 /**

@@ -1,5 +1,5 @@
 /** The messages by which people decide: approve, deny, answer, setMode. */
-import { getExternalWorkflowHandle, isCancellation } from '@temporalio/workflow';
+import { CancellationScope, condition, getExternalWorkflowHandle, isCancellation } from '@temporalio/workflow';
 import * as api from './messages.js';
 import { askGate } from './approvals.js';
 import { isRefused, type Refused } from './arguments.js';
@@ -7,7 +7,7 @@ import { onBoth } from './both-doors.js';
 import { keyOf, reporterOf, type CallBelow } from './children.js';
 import { parseAnswer, parseApprove, parseDeny, parseMode, type ApproveArgument } from './decision-arguments.js';
 import { findTarget, type CallName } from './decision-target.js';
-import type { PendingCall, Verb } from './decisions.js';
+import { notOpen, type Decision, type PendingCall, type Verb } from './decisions.js';
 import { showWaiting } from './presentation.js';
 import type { Run } from './run.js';
 import { isWaiting } from './waiting-calls.js';
@@ -30,8 +30,7 @@ export function listenForDecisions(run: Run): void {
       if (isRefused(target)) return target;
       const why = reason === undefined ? {} : { reason };
       if ('below' in target) return passOn(run, target.below, api.denySignal, { callId: name.callId, ...why });
-      target.own.decision = { kind: 'denied', ...why };
-      return { callId: name.callId, state: 'denied' as const };
+      return settled(target.own, { kind: 'denied', ...why });
     },
   });
   onBoth(run, api.answerSignal, api.answerUpdate, {
@@ -41,8 +40,7 @@ export function listenForDecisions(run: Run): void {
       const target = findTarget(run, name, 'answer');
       if (isRefused(target)) return target;
       if ('below' in target) return passOn(run, target.below, api.answerSignal, { callId: name.callId, text });
-      target.own.decision = { kind: 'answered', text };
-      return { callId: name.callId, state: 'answered' as const };
+      return settled(target.own, { kind: 'answered', text });
     },
   });
   onBoth(run, api.setModeSignal, api.setModeUpdate, {
@@ -57,6 +55,8 @@ export function listenForDecisions(run: Run): void {
 /** Approves a call. Changed arguments are checked by the tool first; the call stays open where they do not fit. */
 async function approve(run: Run, { args, remember, ...name }: ApproveArgument): Promise<api.DecidedAnswer | Refused> {
   const { callId } = name;
+  // Before the check of arguments: after a local activity the clock may say something else when it is replayed.
+  const now = Date.now();
   let target = findTarget(run, name, 'approve');
   if (!isRefused(target) && 'own' in target && args !== undefined) {
     const problem = await problemWith(run, target.own, args);
@@ -74,8 +74,8 @@ async function approve(run: Run, { args, remember, ...name }: ApproveArgument): 
     });
   }
   const pending = target.own;
-  pending.decision = { kind: 'approved', ...(args && { args }) };
-  if (remember !== undefined) {
+  const answer = await settled(pending, { kind: 'approved', ...(args && { args }) });
+  if (remember !== undefined && !isRefused(answer)) {
     const { tool = pending.tool, args: pattern, uses, forMs } = remember;
     run.state.approvalRules = [
       ...run.state.approvalRules,
@@ -83,11 +83,20 @@ async function approve(run: Run, { args, remember, ...name }: ApproveArgument): 
         tool,
         ...(pattern && { args: pattern }),
         ...(uses !== undefined && { uses }),
-        ...(forMs !== undefined && { expiresAt: Date.now() + forMs }),
+        ...(forMs !== undefined && { expiresAt: now + forMs }),
       },
     ].slice(-MAX_RULES);
   }
-  return { callId, state: 'approved' };
+  return answer;
+}
+
+/** Hands the decision to the call that waits. Refused where what came in the same moment has closed the call. */
+async function settled(pending: PendingCall, decision: Decision): Promise<api.DecidedAnswer | Refused> {
+  const { callId } = pending;
+  pending.decision = decision;
+  await CancellationScope.nonCancellable(() => condition(() => pending.fate !== 'open'));
+  if (pending.fate === 'taken') return { callId, state: decision.kind };
+  return notOpen(callId);
 }
 
 /** Rules are carried over: they need a bound. The oldest go first. */

@@ -27,7 +27,7 @@ export async function nextMessage(run: Run): Promise<Ending | undefined> {
     if (state.followUps.length === 0 && run.session === undefined) return ANSWERED;
     const stop = await safePoint(run);
     if (stop) return stop;
-    const limit = state.followUps.length > 0 ? exhaustedLimit(state, Date.now()) : undefined;
+    const limit = state.followUps.length > 0 ? exhaustedLimit(state, run.isPastDeadline) : undefined;
     if (limit) return limit;
     await continueIfDue(run);
     if (state.followUps.length > 0) takeUp(run);
@@ -61,7 +61,8 @@ async function somethingCame(run: Run): Promise<boolean> {
     showInSearch(run);
   }
   const left = state.idleSince + (session?.idleTimeoutMs ?? 0) - Date.now();
-  if (left > 0) await condition(came, left);
+  // Never decided by the clock alone, which may say something else when it is replayed.
+  await condition(came, Math.max(1, left));
   // Whoever pauses a session, and lets it go on, has something to say.
   if (state.paused) state.idleSince = null;
   return came();

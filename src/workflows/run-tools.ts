@@ -7,7 +7,7 @@ import { callsOf, toolResult } from '../conversation/conversation.js';
 import { headAndTail } from '../conversation/cut-text.js';
 import type { ToolCall, ToolMessage } from '../conversation/message.js';
 import { jsonBytes } from '../models/json-text.js';
-import { decide, mayWait } from './approvals.js';
+import { decide, mayWait, USED_UP } from './approvals.js';
 import type { TurnAnswer } from './ask-model.js';
 import { handOver } from './hand-over.js';
 import { answersIn, isAnswer, takeAnswers, type Given } from './output.js';
@@ -16,7 +16,7 @@ import { failed, inputOf, runCall, type Outcome } from './run-call.js';
 import { DeadlinePassed, type Run } from './run.js';
 import type { RunState } from './run-state.js';
 import { safePoint } from './safe-point.js';
-import { groupCalls, planCalls, type PlannedCall, type RunnableCall } from './tool-plan.js';
+import { forbids, groupCalls, PLAN_MODE, planCalls, type PlannedCall, type RunnableCall } from './tool-plan.js';
 
 /** Bytes, as JSON, of all results of one turn together: they travel in one payload with the next model call. */
 const MAX_TURN_BYTES = 800_000;
@@ -57,6 +57,7 @@ async function runPlan(run: Run, plan: readonly PlannedCall[], outcomes: Outcome
   const waiting = plan.filter(isRunnable).filter(({ tool }) => mayWait(tool));
   const free = plan.filter((planned) => !waiting.some(({ index }) => index === planned.index));
   run.agentCallsToCome = plan.filter(isRunnable).filter(({ tool }) => tool.execution === 'agent').length;
+  run.callsToCome = free.filter(isRunnable).length;
   run.enter('tools');
   try {
     await run.within(async () => {
@@ -72,7 +73,8 @@ async function runPlan(run: Run, plan: readonly PlannedCall[], outcomes: Outcome
         const before = last;
         last = (async () => {
           await before;
-          await runGroups(run, [{ ...planned, args: verdict.args }], outcomes);
+          const { args, byPerson } = verdict;
+          await runGroups(run, [{ ...planned, args, ...(byPerson && { byPerson }) }], outcomes);
         })();
         await last;
       });
@@ -148,10 +150,10 @@ function isRunnable(planned: PlannedCall): planned is RunnableCall {
 
 async function counted(run: Run, planned: RunnableCall): Promise<Outcome> {
   const { state } = run;
-  const limit = state.limits.toolCalls;
-  if (limit !== undefined && state.toolCalls >= limit) {
-    return failed(`Not run: the limit of ${limit} tool calls of this run is reached.`);
-  }
+  run.callsToCome -= 1;
+  if (state.toolCalls >= (run.budget.limits.toolCalls ?? Infinity)) return failed(USED_UP);
+  // The mode may have changed since the answer came.
+  if (forbids(run.mode, planned.tool) && !planned.byPerson) return failed(PLAN_MODE);
   state.toolCalls += 1;
   if (planned.tool.execution === 'note') return keepNote(state, planned);
   const input = inputOf(run, planned, planned.args);

@@ -38,12 +38,17 @@ export class Run {
   messagesReceived = 0;
   /** Child runs that are open, by id: agents that were called as tools. None is, between turns. */
   readonly children = new Map<string, OpenChild>();
+  /** Calls of the answer at hand that are sure to run and have not begun: free ones, and those that were approved. */
+  callsToCome = 0;
   /** Calls of agents in the answer at hand that have not begun: they share what is left of the budget. */
   agentCallsToCome = 0;
   /** To whom the conversation goes over after this turn, and with which spec, once it is known. */
   successor: { readonly agent: string; spec: AgentSpec | null } | null = null;
   private pinned: AgentSpec | null;
   private work: CancellationScope | null = null;
+  private readonly bornAt = Date.now();
+  /** The deadline whose timer has fired; `setLimits` may have moved it since. */
+  private passed: number | null = null;
 
   constructor(
     readonly input: AgentRunInput,
@@ -114,9 +119,13 @@ export class Run {
     return deadlineOf({ startedAt: this.state.startedAt, limits: limitsInForce(this.state, this.session) });
   }
 
+  /**
+   * Not by the clock: after a local activity it may say something else when it is replayed than it said before. By the
+   * deadline's own timer, and, for an execution that begins late, by the time at which it began.
+   */
   get isPastDeadline(): boolean {
     const { deadline } = this;
-    return deadline !== undefined && Date.now() >= deadline;
+    return deadline !== undefined && (deadline <= this.bornAt || deadline === this.passed);
   }
 
   /** Adds to the conversation; workers learn of it with the next call's delta. */
@@ -159,8 +168,9 @@ export class Run {
     }
   }
 
-  /** Cancels what {@link within} is doing: the deadline has come. */
-  interruptWork(): void {
+  /** The deadline has come: cancels what {@link within} is doing. */
+  passDeadline(deadline: number): void {
+    this.passed = deadline;
     this.work?.cancel();
   }
 }

@@ -28,3 +28,13 @@ export async function safePoint(run: Run): Promise<Ending | undefined> {
 export function takeForceFinish(run: Run): Ending | undefined {
   return run.state.forceFinish === null ? undefined : { status: 'stopped', reason: 'force_finished' };
 }
+
+/**
+ * Waits until all that came in this workflow task has had its effect: messages, timers, a cancel, in whatever order.
+ * Rejects where that has cancelled the work at hand.
+ */
+export async function allTakenIn(): Promise<void> {
+  // Looked at once right here, and again when no more work is left to do.
+  let looks = 0;
+  await condition(() => (looks += 1) > 1);
+}

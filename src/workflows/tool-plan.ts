@@ -15,6 +15,8 @@ export type PlannedCall =
       readonly args: JsonObject;
       /** How many calls its answer has. */
       readonly of: number;
+      /** A person has said that it may run, whatever the mode. */
+      readonly byPerson?: true;
     }
   | { readonly kind: 'refuse'; readonly index: number; readonly call: ToolCall; readonly text: string };
 
@@ -40,7 +42,7 @@ export function planCalls(
     }
     const tool = tools.find(({ name }) => name === call.name);
     if (tool === undefined) return refuse(unknownTool(tools, call.name));
-    if (mode === 'plan' && tool.effects !== 'none') return refuse(PLAN_MODE);
+    if (forbids(mode, tool)) return refuse(PLAN_MODE);
     const args = parseArguments(call.arguments);
     if (typeof args === 'string') return refuse(`Error: ${args} The tool was not run.`);
     if (!room.has(args)) return refuse('Error: the arguments are too long. The tool was not run.');
@@ -67,7 +69,12 @@ function roomForArguments(calls: readonly ToolCall[]): { has(args: JsonObject): 
   };
 }
 
-const PLAN_MODE =
+/** In `plan` mode tools with effects do not run. */
+export function forbids(mode: Mode, { effects }: Pick<ToolSpec, 'effects'>): boolean {
+  return mode === 'plan' && effects !== 'none';
+}
+
+export const PLAN_MODE =
   'Not run: this run is in plan mode, where only tools without effects may run. Say what you would do instead.';
 
 function unknownTool(tools: readonly ToolSpec[], name: string): string {

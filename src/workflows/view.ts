@@ -1,20 +1,22 @@
 /** The answer of the query `state`: small whatever the run holds. */
 import { cut } from '../conversation/cut-text.js';
+import { cutToJsonBytes } from '../models/json-text.js';
 import { limitsLeft } from './limits.js';
 import type { RunView } from './messages.js';
 import { statusOf } from './presentation.js';
 import type { Run } from './run.js';
 import { waitingCalls } from './waiting-calls.js';
 
-/** Characters of a text that has no bound by nature. All together stay far under 64 KB, even at 3 bytes each. */
+/** Characters of a text that has no bound by nature, and its bytes as JSON: a control character has 6. */
 const MAX_TEXT = 2000;
+const MAX_BYTES = 6000;
 
 export function viewOf(run: Run): RunView {
   const { state, ending } = run;
   const waiting = waitingCalls(run);
   return {
     agent: cut(String(run.agent), 100),
-    task: cut(run.task, MAX_TEXT),
+    task: shown(run.task),
     status: statusOf(run),
     ...(ending !== null && { reason: ending.reason }),
     phase: run.phase,
@@ -34,7 +36,11 @@ export function viewOf(run: Run): RunView {
     toolCalls: state.toolCalls,
     messages: state.conversation.messages.length,
     compactions: state.compactions,
-    lastError: state.lastError,
-    ...(run.result !== null && { output: run.result.output === null ? null : cut(run.result.output, MAX_TEXT) }),
+    lastError: state.lastError === null ? null : shown(state.lastError),
+    ...(run.result !== null && { output: run.result.output === null ? null : shown(run.result.output) }),
   };
+}
+
+function shown(text: string): string {
+  return cutToJsonBytes(cut(text, MAX_TEXT), MAX_BYTES);
 }

@@ -12,6 +12,7 @@ const own = (callId: string): PendingCall => ({
   args: {},
   since: 1,
   decision: null,
+  fate: 'open',
 });
 const below = (run: string, callId: string, fields: Partial<CallBelow> = {}): CallBelow => ({
   run,

@@ -5,8 +5,8 @@ import { isEnding } from '../../src/workflows/ending.js';
 import {
   addCost,
   addUsage,
+  deadlineOf,
   exhaustedLimit,
-  isPastDeadline,
   limitsLeft,
   outputBudget,
   unpricedModel,
@@ -21,29 +21,22 @@ const run = (limits: Limits, used: Partial<RunState> = {}): RunState => ({
 const PRICE = { input: 1, output: 10, cachedInput: 0.1 };
 
 describe('exhaustedLimit', () => {
-  test.each<[string, Limits, Partial<RunState>, number, string | undefined]>([
-    ['no limit', {}, { turns: 1e9, toolCalls: 1e9, costUsd: 1e9 }, 1e15, undefined],
-    ['below', { turns: 3 }, { turns: 2 }, 0, undefined],
-    ['turns', { turns: 3 }, { turns: 3 }, 0, 'max_turns'],
-    ['over turns, after they were lowered', { turns: 3 }, { turns: 9 }, 0, 'max_turns'],
-    ['the grace turn is not counted', { turns: 3 }, { turns: 3, graceTurns: 1 }, 0, undefined],
-    ['after the grace turn', { turns: 3 }, { turns: 4, graceTurns: 1 }, 0, 'max_turns'],
-    ['tokens', { tokens: 10 }, { usage: { input: 6, output: 4 } }, 0, 'max_tokens'],
-    ['usd', { usd: 0.5 }, { costUsd: 0.5 }, 0, 'max_cost'],
-    ['unknown cost', { usd: 0.5 }, { costUsd: null }, 0, undefined],
-    ['tool calls', { toolCalls: 1 }, { toolCalls: 1 }, 0, 'max_tool_calls'],
-    ['just before the deadline', { durationMs: 500 }, {}, 1499, undefined],
-    ['at the deadline', { durationMs: 500 }, {}, 1500, 'deadline'],
-    [
-      'all at once',
-      { durationMs: 1, turns: 1, tokens: 1 },
-      { turns: 1, usage: { input: 1, output: 0 } },
-      9999,
-      'deadline',
-    ],
-    ['all but the deadline', { turns: 1, tokens: 1 }, { turns: 1, usage: { input: 1, output: 0 } }, 0, 'max_turns'],
-  ])('%s', (_, limits, used, now, reason) => {
-    expect(exhaustedLimit(run(limits, used), now)?.reason).toBe(reason);
+  test.each<[string, Limits, Partial<RunState>, boolean, string | undefined]>([
+    ['no limit', {}, { turns: 1e9, toolCalls: 1e9, costUsd: 1e9 }, false, undefined],
+    ['below', { turns: 3 }, { turns: 2 }, false, undefined],
+    ['turns', { turns: 3 }, { turns: 3 }, false, 'max_turns'],
+    ['over turns, after they were lowered', { turns: 3 }, { turns: 9 }, false, 'max_turns'],
+    ['the grace turn is not counted', { turns: 3 }, { turns: 3, graceTurns: 1 }, false, undefined],
+    ['after the grace turn', { turns: 3 }, { turns: 4, graceTurns: 1 }, false, 'max_turns'],
+    ['tokens', { tokens: 10 }, { usage: { input: 6, output: 4 } }, false, 'max_tokens'],
+    ['usd', { usd: 0.5 }, { costUsd: 0.5 }, false, 'max_cost'],
+    ['unknown cost', { usd: 0.5 }, { costUsd: null }, false, undefined],
+    ['tool calls', { toolCalls: 1 }, { toolCalls: 1 }, false, 'max_tool_calls'],
+    ['the deadline', { durationMs: 500 }, {}, true, 'deadline'],
+    ['all at once', { turns: 1, tokens: 1 }, { turns: 1, usage: { input: 1, output: 0 } }, true, 'deadline'],
+    ['all but the deadline', { turns: 1, tokens: 1 }, { turns: 1, usage: { input: 1, output: 0 } }, false, 'max_turns'],
+  ])('%s', (_, limits, used, isPastDeadline, reason) => {
+    expect(exhaustedLimit(run(limits, used), isPastDeadline)?.reason).toBe(reason);
   });
 });
 
@@ -145,7 +138,8 @@ test('limitsLeft: each limit in force, never below 0; the grace turn is not coun
 });
 
 test('there is no deadline without a limit', () => {
-  expect(isPastDeadline(run({}), Number.MAX_SAFE_INTEGER)).toBe(false);
+  expect(deadlineOf(run({}))).toBeUndefined();
+  expect(deadlineOf(run({ durationMs: 500 }))).toBe(1500);
 });
 
 test('unpricedModel looks at every model that a run may use', () => {
