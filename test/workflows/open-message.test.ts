@@ -57,7 +57,7 @@ test('whatever both limits are, the end is the run’s exactly where the run’s
         openMessage(state, null, 1000);
         state.turns += since;
         const of = session(own === undefined ? {} : { turns: own });
-        const ending = exhaustedLimit({ ...state, limits: limitsInForce(state, of) }, 1000);
+        const ending = exhaustedLimit({ ...state, limits: limitsInForce(state, of) }, false);
         const wholeReached = whole !== undefined && state.turns >= whole;
         const ownReached = own !== undefined && since >= own;
         expect(ending !== undefined).toBe(wholeReached || ownReached);
