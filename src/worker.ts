@@ -7,12 +7,22 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { SimplePlugin } from '@temporalio/plugin';
-import { NativeConnection, Runtime, Worker, type WorkerOptions, type WorkerPlugin } from '@temporalio/worker';
+import {
+  NativeConnection,
+  Runtime,
+  Worker,
+  type LogLevel,
+  type LogMetadata,
+  type WorkerOptions,
+  type WorkerPlugin,
+} from '@temporalio/worker';
 import { createActivities } from './activities/index.js';
 import { RunCache } from './activities/run-cache.js';
 import { Shutdown } from './activities/shutdown.js';
 import { DEFAULT_TASK_QUEUE } from './agents/define-agent.js';
 import { mcpServersOf, type ConfigOptions } from './agents/define-config.js';
+import type { ArtifactStore } from './artifacts/artifact-store.js';
+import { folderArtifacts } from './artifacts/folder-artifacts.js';
 import type { DefaultActivity } from './mcp/activities.js';
 import { McpPool } from './mcp/pool.js';
 import { checkSdk } from './mcp/sdk.js';
@@ -20,9 +30,10 @@ import { cachedRuns } from './storage/cached-runs.js';
 import { checkOneProtobuf } from './storage/one-protobuf.js';
 import { openaiChat } from './models/openai-chat.js';
 import { deploymentOptions, type DeploymentOptions } from './worker/deployment.js';
+import { sweepDaily } from './worker/sweep-daily.js';
 
 export type { ArtifactPart, ArtifactStore } from './artifacts/artifact-store.js';
-export { folderArtifacts } from './artifacts/folder-artifacts.js';
+export { folderArtifacts, type FolderArtifactsOptions } from './artifacts/folder-artifacts.js';
 export { s3Artifacts, type S3ArtifactsOptions, type S3ClientLike } from './artifacts/s3-artifacts.js';
 export type { DeploymentOptions } from './worker/deployment.js';
 /** Temporal's own, of the very copy that Everlap uses: for `externalStorage` with another driver than a folder. */
@@ -56,6 +67,7 @@ export interface EverlapPluginOptions extends Omit<ConfigOptions, 'taskQueue'> {
 export class EverlapPlugin extends SimplePlugin {
   private readonly shutdown: Shutdown;
   private readonly mcp: McpPool;
+  private readonly artifacts: ArtifactStore;
   /** The user's own default activity: Everlap's own passes on to it what is no tool. */
   private defaultActivity: DefaultActivity | undefined;
   /** Whether payloads over Temporal's limit have somewhere to go. */
@@ -63,17 +75,16 @@ export class EverlapPlugin extends SimplePlugin {
 
   constructor(options: EverlapPluginOptions) {
     const shutdown = new Shutdown();
-    const { externalStorage } = options;
+    const { externalStorage, artifacts = folderArtifacts() } = options;
     const servers = mcpServersOf(options.agents);
     if (servers.size > 0) checkSdk();
-    const mcp = new McpPool(servers, (level, message, meta) => {
-      Runtime.instance().logger.log(level, message, meta);
-    });
+    const mcp = new McpPool(servers, log);
     super({
       name: 'everlap',
       ...(externalStorage && { dataConverter: { externalStorage } }),
       activities: createActivities({
         ...options,
+        artifacts,
         provider: options.provider ?? openaiChat(),
         cache: new RunCache(options.cacheBytes ?? DEFAULT_CACHE_BYTES),
         shutdown: () => shutdown.signal,
@@ -84,6 +95,7 @@ export class EverlapPlugin extends SimplePlugin {
     });
     this.shutdown = shutdown;
     this.mcp = mcp;
+    this.artifacts = artifacts;
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
@@ -110,13 +122,19 @@ export class EverlapPlugin extends SimplePlugin {
     const timer = setInterval(() => {
       if (worker.getState() !== 'RUNNING' && worker.getState() !== 'INITIALIZED') stops();
     }, SHUTDOWN_POLL_MS);
+    const stopSweeping = sweepDaily(this.artifacts, log);
     try {
       await this.mcp.during(() => super.runWorker(worker, next));
     } finally {
       clearInterval(timer);
+      stopSweeping();
       stops();
     }
   }
+}
+
+function log(level: LogLevel, message: string, meta?: LogMetadata): void {
+  Runtime.instance().logger.log(level, message, meta);
 }
 
 /** The prebuilt bundle, or, where a payload converter must be bundled in, the workflows to bundle with it. */

@@ -17,7 +17,7 @@ import {
   type VerifyOutput,
 } from '../agents/wire.js';
 import { boundResult, shortened } from '../artifacts/bound-result.js';
-import { folderArtifacts } from '../artifacts/folder-artifacts.js';
+import type { ArtifactStore } from '../artifacts/artifact-store.js';
 import { callMcpTool, listMcpTools, type DefaultActivity } from '../mcp/activities.js';
 import type { McpPool } from '../mcp/pool.js';
 import type { ModelProvider } from '../models/provider.js';
@@ -33,7 +33,8 @@ import { checkOf } from './tool-arguments.js';
 import { verifyWorkspace } from './verify-workspace.js';
 import { DEFAULT_WORKSPACES } from './workspaces.js';
 
-export interface ActivityDependencies extends Pick<ConfigOptions, 'agents' | 'prices' | 'workspaces' | 'artifacts'> {
+export interface ActivityDependencies extends Pick<ConfigOptions, 'agents' | 'prices' | 'workspaces'> {
+  readonly artifacts: ArtifactStore;
   readonly provider: ModelProvider;
   readonly cache: RunCache;
   /** The signal for a call that starts now; aborts when the last worker begins to shut down. */
@@ -61,7 +62,7 @@ type Bound = ToolDependencies['bound'];
 /** @throws DefinitionError where a tool's JSON Schema does not compile. */
 export function createActivities(dependencies: ActivityDependencies): Activities {
   const { agents, prices = {}, workspaces = DEFAULT_WORKSPACES, provider, cache, shutdown } = dependencies;
-  const { artifacts = folderArtifacts(), storesLargePayloads, mcp, defaultActivity } = dependencies;
+  const { artifacts, storesLargePayloads, mcp, defaultActivity } = dependencies;
   const searchAttributes = hasSearchAttributesCached();
   const describe = { agents: agentsByName(agents), prices, cache, searchAttributes, storesLargePayloads };
   const activities: Activities = {

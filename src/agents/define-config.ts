@@ -15,8 +15,8 @@ export interface ConfigOptions {
   /** Folder under which each run gets its own workspace folder. Default `.everlap/workspaces`. */
   readonly workspaces?: string;
   /**
-   * Where tool results lie that are too long for the model, for `read_result`. Default: the folder `.everlap/artifacts`.
-   * For workers on several machines: `s3Artifacts`, or `folderArtifacts` of a folder that they share.
+   * Where tool results lie that are too long for the model, for `read_result`. Default: the folder `.everlap/artifacts`,
+   * 30 days. For workers on several machines: `s3Artifacts`, or `folderArtifacts` of a folder that they share.
    */
   readonly artifacts?: ArtifactStore;
   /** Who answers model calls. Default: OpenAI chat completions, by OPENAI_API_KEY and OPENAI_BASE_URL. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { workspaceName } from '../activities/workspaces.js';
 
-/** A place for bytes under names. `folderArtifacts` and `s3Artifacts` are two; another is two methods. */
+/** A place for bytes under names. `folderArtifacts` and `s3Artifacts` are two; another is two methods, or three. */
 export interface ArtifactStore {
   /** Stores the bytes; the same key again replaces them. Rejects with whatever went wrong. */
   put(key: string, bytes: Uint8Array, signal: AbortSignal): Promise<void>;
@@ -11,6 +11,8 @@ export interface ArtifactStore {
    * null where nothing is stored under the key.
    */
   get(key: string, from: number, length: number, signal: AbortSignal): Promise<ArtifactPart | null>;
+  /** Deletes what was kept long enough, where nothing else does. Workers call it when they start, and daily. */
+  sweep?(signal: AbortSignal): Promise<void>;
 }
 
 export interface ArtifactPart {

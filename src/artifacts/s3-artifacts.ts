@@ -26,7 +26,7 @@ const FOUND = z.object({
     .transform((range) => Number(range.slice(range.lastIndexOf('/') + 1))),
 });
 
-/** Nothing deletes artifacts: give the bucket a lifecycle rule for the prefix. Needs the package `@aws-sdk/client-s3`. */
+/** Nothing here deletes artifacts: give the bucket a lifecycle rule for the prefix. Needs the package `@aws-sdk/client-s3`. */
 export function s3Artifacts({ client, bucket, prefix = 'everlap/artifacts/' }: S3ArtifactsOptions): ArtifactStore {
   const place = (key: string) => ({ Bucket: bucket, Key: prefix + key });
   return {

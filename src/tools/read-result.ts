@@ -65,7 +65,7 @@ class Artifact {
     const part = this.key === null ? null : await this.store.get(this.key, from, length, this.signal);
     if (part !== null) return { bytes: Buffer.from(part.bytes), size: part.size };
     throw new ToolError(
-      `There is no stored result ${JSON.stringify(this.id.slice(0, 100))} of this run. The id stands in the note at the end of the cut result.`,
+      `There is no stored result ${JSON.stringify(this.id.slice(0, 100))} of this run (any more). The id stands in the note at the end of the cut result.`,
     );
   }
 }

@@ -161,7 +161,7 @@ describe('read_result', () => {
   it('says what is wrong with its arguments', async () => {
     const { id, size } = await stored;
     await expect(read(store, { result: 'r0000000000000000' })).rejects.toThrow(
-      'There is no stored result "r0000000000000000" of this run.',
+      'There is no stored result "r0000000000000000" of this run (any more).',
     );
     await expect(read(store, { result: '../../etc/passwd' })).rejects.toThrow('There is no stored result');
     await expect(read(store, { result: id }, 2000, 'another-run')).rejects.toThrow('of this run');
