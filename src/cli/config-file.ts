@@ -2,9 +2,10 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createJiti } from 'jiti';
-import type { AgentDefinition } from '../agents/define-agent.js';
+import { DEFAULT_TASK_QUEUE, type AgentDefinition } from '../agents/define-agent.js';
 import { defineConfig, type Config, type ConfigOptions } from '../agents/define-config.js';
 import { CliError } from './cli-error.js';
+import type { CommonFlags } from './options.js';
 import { note } from './output.js';
 import { packageInfo } from './package-info.js';
 
@@ -37,6 +38,28 @@ export function configNeeded(named: string | undefined): string {
 export async function loadConfigIfAny(named: string | undefined): Promise<LoadedConfig | undefined> {
   const file = findConfig(named);
   return file === undefined ? undefined : loadConfig(file);
+}
+
+/** What is known of an agent that is to be started: a config in this folder knows it; without one, the worker has to. */
+export interface KnownAgent extends Pick<Config, 'taskQueue' | 'externalStorage'> {
+  readonly definition?: AgentDefinition;
+}
+
+/** @throws CliError as {@link loadConfig}, and where the config does not have the agent. */
+export async function agentConfig(
+  agent: string,
+  { config: named, taskQueue }: Pick<CommonFlags, 'config' | 'taskQueue'>,
+): Promise<KnownAgent> {
+  const loaded = await loadConfigIfAny(named);
+  if (loaded === undefined) return { taskQueue: taskQueue ?? DEFAULT_TASK_QUEUE };
+  const { file, config } = loaded;
+  const definition = config.agents.find(({ name }) => name === agent);
+  if (definition === undefined) {
+    const names = config.agents.map(({ name }) => name).join(', ');
+    throw new CliError(`There is no agent "${agent}" in ${file}; it has: ${names}.`);
+  }
+  const { externalStorage } = config;
+  return { definition, taskQueue: taskQueue ?? config.taskQueue, ...(externalStorage && { externalStorage }) };
 }
 
 /**

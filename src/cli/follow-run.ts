@@ -2,8 +2,10 @@
 import type { AgentResult } from '../agents/result.js';
 import type { RunHandle } from '../client/run-handle.js';
 import { CliError, sentenceOf } from './cli-error.js';
+import { decideHere } from './decide-here.js';
 import type { CommonFlags } from './options.js';
 import { note, printJson } from './output.js';
+import { Terminal } from './terminal.js';
 import { Transcript } from './transcript.js';
 import { HOW_TO_GET_A_WORKER } from './workers.js';
 
@@ -16,14 +18,20 @@ export interface FollowOptions {
   readonly signal: AbortSignal;
   /** Id of the last event that was seen already. */
   readonly after?: string;
+  /** Somebody sits at the terminal, and decides what waits for a person. */
+  readonly attended?: boolean;
 }
 
 /** How it ended; or, where it was detached from, the id of the last event that was shown. */
 export type Followed = { readonly result: AgentResult } | { readonly detachedAfter: string | undefined };
 
 /** @throws RunNotFoundError; CliError where the server went away meanwhile. */
-export async function followRun(run: RunHandle, { json, signal, after }: FollowOptions): Promise<Followed> {
+export async function followRun(
+  run: RunHandle,
+  { json, signal, after, attended = false }: FollowOptions,
+): Promise<Followed> {
   const transcript = json ? null : new Transcript();
+  const stopDeciding = attended && transcript ? startDeciding(run, transcript) : undefined;
   let last = after;
   const unseen = setTimeout(
     () => note(`No worker has taken up the run yet; ${HOW_TO_GET_A_WORKER}. The run waits.`),
@@ -52,11 +60,26 @@ export async function followRun(run: RunHandle, { json, signal, after }: FollowO
     });
   } finally {
     clearTimeout(unseen);
+    await stopDeciding?.();
     transcript?.stop();
   }
   throw new CliError(
     `The events of the run ${run.id} stopped before its end; to watch on: ${watchCommand(run.id, {}, last)}`,
   );
+}
+
+/** Returns how to stop. */
+function startDeciding(run: RunHandle, transcript: Transcript): () => Promise<void> {
+  const stop = new AbortController();
+  let terminal: Terminal | undefined;
+  const deciding = decideHere(run, { transcript, terminal: () => (terminal ??= new Terminal()) }, stop.signal);
+  // What goes wrong with the server, the events tell.
+  deciding.catch(() => undefined);
+  return async () => {
+    stop.abort();
+    await deciding;
+    terminal?.close();
+  };
 }
 
 /** What to type to go on, with the options that were given. */
@@ -75,7 +98,8 @@ export function sayDetached(runId: string, flags: CommonFlags, after: string | u
   );
 }
 
-function optionsText({ address, namespace }: CommonFlags): string {
+/** The options that were given, for a command to type. */
+export function optionsText({ address, namespace }: CommonFlags): string {
   return [
     ...(address === undefined ? [] : [` --address ${quoted(address)}`]),
     ...(namespace === undefined ? [] : [` --namespace ${quoted(namespace)}`]),
@@ -83,6 +107,6 @@ function optionsText({ address, namespace }: CommonFlags): string {
 }
 
 /** For a POSIX shell. */
-function quoted(word: string): string {
+export function quoted(word: string): string {
   return /^[\w.:@/-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -2,6 +2,7 @@
 /** The `everlap` command: puts the commands together, and turns whatever went wrong into one sentence and an exit code. */
 import { Command, CommanderError } from 'commander';
 import { sentenceOf } from './cli-error.js';
+import { chatCommand } from './commands/chat.js';
 import { controlCommands } from './commands/control.js';
 import { decisionCommands } from './commands/decide.js';
 import { devCommand } from './commands/dev.js';
@@ -30,6 +31,7 @@ function program(): Command {
     devCommand(finish),
     workerCommand(),
     runCommand(finish),
+    chatCommand(finish),
     listCommand(),
     stateCommand(),
     messagesCommand(),

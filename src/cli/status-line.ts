@@ -3,7 +3,8 @@ import { styled } from './output.js';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const EVERY_MS = 120;
-const TO_START_AND_CLEAR = '\r\x1b[K';
+/** To its start, and clear. */
+export const CLEAR_LINE = '\r\x1b[K';
 
 export class StatusLine {
   private readonly timer: NodeJS.Timeout | undefined;
@@ -23,7 +24,7 @@ export class StatusLine {
   /** To be called before anything else is written. */
   clear(): void {
     if (!this.shown) return;
-    this.stream.write(TO_START_AND_CLEAR);
+    this.stream.write(CLEAR_LINE);
     this.shown = false;
   }
 
@@ -38,7 +39,7 @@ export class StatusLine {
     this.frame = (this.frame + 1) % FRAMES.length;
     // A line that wraps could not be cleared.
     const line = [...`${FRAMES[this.frame]} ${text}`].slice(0, (this.stream.columns || 80) - 1).join('');
-    this.stream.write(TO_START_AND_CLEAR + styled('dim', line, this.stream));
+    this.stream.write(CLEAR_LINE + styled('dim', line, this.stream));
     this.shown = true;
   }
 }

@@ -7,14 +7,21 @@ import type { LiveEvent } from '../watch/agent-event.js';
 import { showText, type ShownText } from '../watch/shown-text.js';
 import { count, durationText, usdText } from './figures.js';
 import { oneLine, print, printable, styled } from './output.js';
-import { StatusLine } from './status-line.js';
+import { CLEAR_LINE, StatusLine } from './status-line.js';
 
 const SHOWN_CHARS = 120;
+
+const STANDS = {
+  paused: 'Paused.',
+  waiting: 'Waits for a decision.',
+  idle: 'Waits for the next message.',
+  resumed: 'Resumed.',
+};
 
 type Of<Type extends LiveEvent['type']> = Extract<LiveEvent, { readonly type: Type }>;
 
 export class Transcript {
-  private readonly status = new StatusLine(() => (this.atLineStart ? this.progress() : null));
+  private readonly status = new StatusLine(() => (this.atLineStart && this.asking === null ? this.progress() : null));
   private readonly startedAt: number;
   private atLineStart = true;
   private doing = 'starting';
@@ -25,6 +32,9 @@ export class Transcript {
   private lastText: string | null = null;
   /** Of the answer that is being made. */
   private shown: ShownText = null;
+
+  /** Somebody is asked something on the last line: nothing is drawn over it, and it is shown again after what comes. */
+  asking: { again(): void } | null = null;
 
   constructor(private readonly now: () => number = Date.now) {
     this.startedAt = now();
@@ -76,11 +86,9 @@ export class Transcript {
         return this.line(styled('yellow', `Asked to ${event.type.replace('_requested', '').replace('_', '-')}.`));
       case 'paused':
       case 'waiting':
+      case 'idle':
       case 'resumed':
-        this.doing = event.type;
-        return this.line(
-          styled('yellow', { paused: 'Paused.', waiting: 'Waits for a decision.', resumed: 'Resumed.' }[event.type]),
-        );
+        return this.stands(event.type);
       case 'limits_changed':
         return this.line(styled('yellow', `Limits changed: ${oneLine(argsText(event.limits), SHOWN_CHARS)}`));
       case 'decision_received':
@@ -148,6 +156,12 @@ export class Transcript {
     this.line(styled('red', `✗ verify: ${how}${output === '' ? '' : `: ${oneLine(output, SHOWN_CHARS)}`}`));
   }
 
+  private stands(how: keyof typeof STANDS): void {
+    const wasIdle = this.doing === 'idle';
+    this.doing = how;
+    if (!(wasIdle && how === 'resumed')) this.line(styled('yellow', STANDS[how]));
+  }
+
   private trouble(text: string): void {
     this.line(styled('yellow', oneLine(text, 500)));
   }
@@ -184,8 +198,9 @@ export class Transcript {
   private write(text: string): void {
     if (text === '') return;
     this.status.clear();
-    print(text);
+    print(this.asking === null ? text : `${CLEAR_LINE}${text}`);
     this.atLineStart = text.endsWith('\n');
+    if (this.atLineStart) this.asking?.again();
   }
 }
 

@@ -5,6 +5,7 @@ import { toRunError } from '../client/errors.js';
 import { unpolled } from '../dev/doctor-server.js';
 import { CliError } from './cli-error.js';
 import type { Session } from './connect.js';
+import { note } from './output.js';
 
 /** A worker that was started just now is listed with its first poll. */
 const TRIES = 8;
@@ -43,4 +44,20 @@ export async function describeRun({ client }: Session, runId: string): Promise<W
   } catch (error) {
     throw toRunError(error, runId, 'this');
   }
+}
+
+/**
+ * Before something is started.
+ * @param needed whether somebody waits for what it does.
+ * @throws CliError where nobody polls the queue, and somebody waits.
+ */
+export async function lookForWorker(
+  session: Session,
+  taskQueue: string,
+  { needed }: { readonly needed: boolean },
+): Promise<void> {
+  if (await workerPolls(session, taskQueue)) return;
+  const where = `No worker polls the task queue "${taskQueue}" at ${session.target.address}`;
+  if (needed) throw new CliError(`${where}, so nothing was started; ${HOW_TO_GET_A_WORKER}.`);
+  note(`${where}: the run waits for one; ${HOW_TO_GET_A_WORKER}.`);
 }

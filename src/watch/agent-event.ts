@@ -57,9 +57,10 @@ export type EventBody =
   | { readonly type: 'pause_requested' | 'resume_requested'; readonly via: Via }
   /**
    * Known from the search attributes, or from the answer of a pause or resume update: in a namespace without the
-   * attributes, a pause by signal is seen as requested only, and waiting not at all.
+   * attributes, a pause by signal is seen as requested only, and waiting and idling not at all. `idle`: a session waits for
+   * the next message.
    */
-  | { readonly type: 'paused' | 'resumed' }
+  | { readonly type: 'paused' | 'resumed' | 'idle' }
   | Waiting
   | { readonly type: 'force_finish_requested'; readonly reason?: string; readonly output?: string; readonly via: Via }
   | { readonly type: 'limits_changed'; readonly limits: Limits; readonly via: Via }

@@ -1,8 +1,9 @@
-/** Whether a run goes on, is paused or waits, from whatever says so first: search attributes, or the answer of an update. Pure. */
+/** Whether a run goes on, is paused, waits or idles, from whatever says so first: search attributes, or the answer of an update. Pure. */
 import { isJsonObject } from '../conversation/json.js';
 
-type Status = 'running' | 'paused' | 'waiting';
-export type Change = 'resumed' | 'paused' | 'waiting';
+const STATUSES = ['running', 'paused', 'waiting', 'idle'] as const;
+type Status = (typeof STATUSES)[number];
+export type Change = 'resumed' | Exclude<Status, 'running'>;
 
 export class Standing {
   private status: Status = 'running';
@@ -22,9 +23,9 @@ export class Standing {
 
   /** undefined where it is so already, or it is the status of an ended run: `ended` tells that. */
   is(status: unknown): Change | undefined {
-    if (status === this.status || (status !== 'paused' && status !== 'waiting' && status !== 'running'))
-      return undefined;
-    this.status = status;
-    return status === 'running' ? 'resumed' : status;
+    const now = STATUSES.find((one) => one === status);
+    if (now === undefined || now === this.status) return undefined;
+    this.status = now;
+    return now === 'running' ? 'resumed' : now;
   }
 }

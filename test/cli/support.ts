@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startScriptedModel, type ScriptedModel, type Script } from 'everlap/testing';
+import { startScriptedModel, type ScriptedModel, type Script, type StepMaker } from 'everlap/testing';
 import { inject } from 'vitest';
 import { z } from 'zod';
 
@@ -108,11 +108,11 @@ export default defineConfig({ agents: [${AGENT}], taskQueue: '${taskQueue}' });
 `;
 }
 
-export async function startCliRig(byTask: Readonly<Record<string, Script>> = {}): Promise<CliRig> {
+export async function startCliRig(script: Readonly<Record<string, Script>> | StepMaker = {}): Promise<CliRig> {
   const folder = await mkdtemp(join(tmpdir(), 'everlap-cli-'));
   const taskQueue = `cli-${randomUUID()}`;
   const address = inject('temporalAddress');
-  const model = await startScriptedModel({ byTask });
+  const model = await startScriptedModel(typeof script === 'function' ? { script } : { byTask: script });
   await writeFile(join(folder, 'everlap.config.ts'), configText(taskQueue));
   const started: Cli[] = [];
   const rig: CliRig = {

@@ -1,19 +1,18 @@
 /** `everlap run`: starts a run and shows it until its end. */
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import { DEFAULT_TASK_QUEUE } from '../../agents/define-agent.js';
-import type { Config } from '../../agents/define-config.js';
 import { CliError } from '../cli-error.js';
-import { loadConfigIfAny } from '../config-file.js';
+import { agentConfig } from '../config-file.js';
 import { withSession, type Session } from '../connect.js';
 import { EXIT, EXIT_CODES_HELP, exitCodeOf } from '../exit-codes.js';
 import { followRun, sayDetached } from '../follow-run.js';
 import { onInterrupt } from '../interrupts.js';
 import { command, limitsOf, withLimitOptions, type CommonFlags, type LimitFlags } from '../options.js';
-import { note, printJson, printLine, styled } from '../output.js';
+import { printJson, printLine, styled } from '../output.js';
 import { settingsOf } from '../settings.js';
 import { runUrl, uiOf } from '../ui-link.js';
-import { HOW_TO_GET_A_WORKER, workerPolls } from '../workers.js';
+import { isAttended } from '../terminal.js';
+import { lookForWorker } from '../workers.js';
 
 interface Flags extends CommonFlags, LimitFlags {
   readonly id?: string;
@@ -40,10 +39,10 @@ async function start(agent: string, task: string, flags: Flags): Promise<number>
     throw new CliError('The task is empty; say what the agent is to do: everlap run AGENT "TASK"');
   if (flags.id?.trim() === '') throw new CliError('The --id is empty; leave it out for one that is made up.');
   const settings = settingsOf(flags.settings, limitsOf(flags));
-  const known = await configFor(agent, flags);
+  const known = await agentConfig(agent, flags);
   const { taskQueue } = known;
   return withSession({ ...flags, ...known }, async (session) => {
-    await lookForWorker(session, taskQueue, flags);
+    await lookForWorker(session, taskQueue, { needed: !flags.detach });
     const id = flags.id ?? `${agent}-${randomUUID()}`;
     // Up to here Ctrl-C just ends the command; from here on there may be a run to tell of.
     const { signal, stop } = onInterrupt();
@@ -51,7 +50,11 @@ async function start(agent: string, task: string, flags: Flags): Promise<number>
       const run = await session.client.start({ agent, task, id, ...(settings && { settings }) });
       await announce(session, id, agent, flags);
       if (flags.detach) return EXIT.ok;
-      const followed = await followRun(run, { json: flags.json === true, signal });
+      const followed = await followRun(run, {
+        json: flags.json === true,
+        signal,
+        attended: isAttended(),
+      });
       if ('result' in followed) return exitCodeOf(followed.result.status);
       sayDetached(id, flags, followed.detachedAfter);
       return EXIT.interrupted;
@@ -59,28 +62,6 @@ async function start(agent: string, task: string, flags: Flags): Promise<number>
       stop();
     }
   });
-}
-
-type Known = Pick<Config, 'taskQueue' | 'externalStorage'>;
-
-/** A config in this folder knows the agents. Without one, the worker has to. */
-async function configFor(agent: string, { config: named, taskQueue }: Flags): Promise<Known> {
-  const loaded = await loadConfigIfAny(named);
-  if (loaded === undefined) return { taskQueue: taskQueue ?? DEFAULT_TASK_QUEUE };
-  const { file, config } = loaded;
-  const agents = config.agents.map(({ name }) => name);
-  if (!agents.includes(agent)) {
-    throw new CliError(`There is no agent "${agent}" in ${file}; it has: ${agents.join(', ')}.`);
-  }
-  const { externalStorage } = config;
-  return { taskQueue: taskQueue ?? config.taskQueue, ...(externalStorage && { externalStorage }) };
-}
-
-async function lookForWorker(session: Session, taskQueue: string, { detach }: Flags): Promise<void> {
-  if (await workerPolls(session, taskQueue)) return;
-  const where = `No worker polls the task queue "${taskQueue}" at ${session.target.address}`;
-  if (!detach) throw new CliError(`${where}, so nothing was started; ${HOW_TO_GET_A_WORKER}.`);
-  note(`${where}: the run waits for one; ${HOW_TO_GET_A_WORKER}.`);
 }
 
 async function announce({ target }: Session, id: string, agent: string, flags: Flags): Promise<void> {
