@@ -50,6 +50,7 @@ const tools = [
       return lines.includes(`effect ${key}`) ? { done: true, result: 'it was ordered' } : { done: false };
     },
   }),
+  tool('gated', { effects: 'once', approval: 'always' }),
   tool('local_read', { effects: 'none', execution: 'local' }),
   tool('long_read', { effects: 'none', execute: ({ n }) => `${n}:`.padEnd(4000, 'x') }),
   tool('never', {
