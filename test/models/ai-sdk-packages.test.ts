@@ -1,59 +1,55 @@
-/**
- * `aiSdk` with packages of the AI SDK as they are: one through the whole suite, one for what only Anthropic has. They are
- * no dependencies of this repository: EVERLAP_AI_SDK is a folder that has them in its node_modules.
- */
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+/** `aiSdk` with packages of the AI SDK as they are: one through the whole suite, one for what only Anthropic has. */
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Message } from '../../src/conversation/message.js';
-import { aiSdk, type AiSdkModel } from '../../src/models/ai-sdk.js';
+import { aiSdk } from '../../src/models/ai-sdk.js';
 import type { ModelRequest } from '../../src/models/provider.js';
 import { chatStage } from './chat-stage.js';
 import { providerSuite } from './provider-suite.js';
 import { serve, type Served } from './recorded.js';
 
-type Models = (modelId: string) => AiSdkModel;
-type Maker = (options: Record<string, unknown>) => Models;
+const scripted = { name: 'scripted', apiKey: 'scripted', includeUsage: true };
 
-/** undefined where the package is not there. */
-async function maker(name: string, made: string): Promise<Maker | undefined> {
-  const from = process.env['EVERLAP_AI_SDK'];
-  const require = createRequire(from === undefined ? import.meta.url : join(from, 'x.js'));
-  let path: string;
-  try {
-    path = require.resolve(name);
-  } catch {
-    return undefined;
-  }
-  const module = (await import(pathToFileURL(path).href)) as Record<string, Maker>;
-  return module[made];
-}
+providerSuite('aiSdk with @ai-sdk/openai-compatible', (script) =>
+  chatStage(script, (baseURL) =>
+    aiSdk(createOpenAICompatible({ ...scripted, baseURL, supportsStructuredOutputs: true })),
+  ),
+);
 
-const compatible = await maker('@ai-sdk/openai-compatible', 'createOpenAICompatible');
-const anthropic = await maker('@ai-sdk/anthropic', 'createAnthropic');
+const output = {
+  name: 'verdict',
+  schema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'], additionalProperties: false },
+};
+const base: Omit<ModelRequest, 'model'> = {
+  instructions: 'Be brief.',
+  messages: [{ role: 'user', kind: 'task', text: 'Do it.' }],
+  tools: [],
+  toolChoice: 'auto',
+  signal: new AbortController().signal,
+  onEvent: () => undefined,
+};
 
-if (compatible) {
-  providerSuite('aiSdk with @ai-sdk/openai-compatible', (script) =>
-    chatStage(script, (baseURL) => {
-      const options = {
-        name: 'scripted',
-        baseURL,
-        apiKey: 'scripted',
-        includeUsage: true,
-        supportsStructuredOutputs: true,
-      };
-      return aiSdk(compatible(options));
-    }),
+it('asks for a form by a tool where @ai-sdk/openai-compatible is not told that its server knows schemas', async () => {
+  const finalAnswer = { id: 'call_1', name: 'final_answer', arguments: '{"n":1}' };
+  const stage = await chatStage(
+    [{ text: 'One.', then: 'silence' }, { calls: [finalAnswer] }, { calls: [finalAnswer] }],
+    (baseURL) => aiSdk(createOpenAICompatible({ ...scripted, baseURL })),
   );
-}
+  for (let n = 0; n < 2; n += 1) {
+    const { message } = await stage.provider.answer({ ...base, model: stage.model, output });
+    expect(message.toolCalls).toMatchObject([finalAnswer]);
+  }
+  expect(stage.seen().map(({ tools }) => tools)).toEqual([[], ['final_answer'], ['final_answer']]);
+  await stage.close();
+});
 
 const Sent = z.object({
   messages: z.array(z.object({ role: z.string(), content: z.array(z.looseObject({ type: z.string() })) })),
 });
 
-describe.skipIf(!anthropic)('aiSdk with @ai-sdk/anthropic', () => {
+describe('aiSdk with @ai-sdk/anthropic', () => {
   let server: Served;
   beforeAll(async () => {
     server = await serve(({ n }, response) => {
@@ -69,7 +65,7 @@ describe.skipIf(!anthropic)('aiSdk with @ai-sdk/anthropic', () => {
   afterAll(() => server.close());
 
   it('keeps thinking with its signature, and tells overloads and cuts', async () => {
-    const provider = aiSdk(anthropic?.({ baseURL: server.baseUrl, apiKey: 'scripted' }) ?? never, {
+    const provider = aiSdk(createAnthropic({ baseURL: server.baseUrl, apiKey: 'scripted' }), {
       providerOptions: { anthropic: { thinking: { type: 'enabled', budgetTokens: 2000 } } },
     });
     const task: Message = { role: 'user', kind: 'task', text: 'Do it.' };
@@ -111,9 +107,39 @@ describe.skipIf(!anthropic)('aiSdk with @ai-sdk/anthropic', () => {
   });
 });
 
-const never: Models = () => {
-  throw new Error('The package is not there.');
-};
+it.each([
+  // By a field of the request.
+  [
+    'claude-sonnet-4-5',
+    [],
+    [
+      { type: 'text', text: '' },
+      { type: 'text_delta', text: '{"n":1}' },
+    ],
+  ],
+  // By a tool of the provider's own, beside those of the request.
+  [
+    'claude-3-haiku-20240307',
+    ['json'],
+    [
+      { type: 'tool_use', id: 'toolu_1', name: 'json', input: {} },
+      { type: 'input_json_delta', partial_json: '{"n":1}' },
+    ],
+  ],
+])('leaves it to @ai-sdk/anthropic how %s is asked for a form', async (model, own, [start, ...deltas]) => {
+  const events = [STREAM[0], ...block(0, start ?? {}, ...deltas), ...STREAM.slice(-2)];
+  const server = await serve((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+  });
+  const provider = aiSdk(createAnthropic({ baseURL: server.baseUrl, apiKey: 'scripted' }));
+  const tool = { name: 'read', description: 'Reads.', parameters: { type: 'object', properties: {} } };
+  const { message } = await provider.answer({ ...base, model, tools: [tool], output });
+  expect(message).toEqual({ role: 'assistant', text: '{"n":1}' });
+  const { tools } = z.object({ tools: z.array(z.object({ name: z.string() })) }).parse(server.requests[0]);
+  expect(tools.map(({ name }) => name)).toEqual(['read', ...own]);
+  await server.close();
+});
 
 const OVERLOADED = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
 const block = (index: number, start: object, ...deltas: object[]) => [

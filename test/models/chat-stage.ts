@@ -53,7 +53,7 @@ const Body = z.looseObject({
   tool_choice: z.enum(['auto', 'none']).default('auto'),
   max_tokens: z.number().optional(),
   temperature: z.number().optional(),
-  response_format: z.object({ json_schema: z.object({ name: z.string() }) }).optional(),
+  response_format: z.object({ json_schema: z.object({ name: z.string() }).optional() }).optional(),
 });
 
 function seenByChat(body: ChatRequest): SeenRequest {
@@ -78,6 +78,6 @@ function seenByChat(body: ChatRequest): SeenRequest {
     toolChoice: tool_choice,
     ...(max_tokens !== undefined && { maxOutputTokens: max_tokens }),
     ...(temperature !== undefined && { temperature }),
-    ...(response_format && { form: response_format.json_schema.name }),
+    ...(response_format?.json_schema && { form: response_format.json_schema.name }),
   };
 }

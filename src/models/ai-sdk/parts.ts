@@ -17,6 +17,9 @@ import type { AssembledCall } from '../tool-call-assembly.js';
 /** Types of marks in the layout. */
 export const MARKS = { text: 'text', thought: 'reasoning', call: 'tool-call' } as const;
 
+/** Notes on the stream: their provider leaves them out of a prompt, and history would have each of them twice. */
+const NOT_SENT_BACK: ReadonlySet<string> = new Set(['anthropic.message_start']);
+
 interface Block {
   readonly type: 'text' | 'reasoning' | 'tool-call' | 'kept';
   readonly id: string;
@@ -91,7 +94,7 @@ export class PartsAssembly {
         if (part['preliminary'] !== true) this.#keep('provider-result', part, ['result', 'isError']);
         return {};
       case 'custom':
-        this.#keep('custom', part, ['kind']);
+        if (!NOT_SENT_BACK.has(textOf(part['kind']))) this.#keep('custom', part, ['kind']);
         return {};
       case 'finish':
         this.#finish(part);
