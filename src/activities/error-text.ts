@@ -9,11 +9,12 @@ const MAX_ERRORS = 8;
 /**
  * What was thrown, for the model: name, message and causes, without stack; at most 2,000 characters. Of a longer
  * text head and tail are kept, since the reason often stands last.
+ * @param hide what takes secrets out of a text; it gets texts before they are cut.
  */
-export function errorText(error: unknown): string {
+export function errorText(error: unknown, hide: (text: string) => string = (text) => text): string {
   let text: string;
   try {
-    text = describeError(error);
+    text = describeError(error, { left: MAX_ERRORS }, hide);
   } catch {
     text = '';
   }
@@ -21,24 +22,29 @@ export function errorText(error: unknown): string {
 }
 
 /** @param budget how many errors may still be told; shared by the whole tree. */
-export function describeError(error: unknown, budget = { left: MAX_ERRORS }): string {
+export function describeError(
+  error: unknown,
+  budget = { left: MAX_ERRORS },
+  hide: (text: string) => string = (text) => text,
+): string {
   budget.left -= 1;
   if (typeof error !== 'object' || error === null) {
-    return typeof error === 'string' ? error : `${String(error)} was thrown, which is no error.`;
+    return typeof error === 'string' ? hide(error) : `${String(error)} was thrown, which is no error.`;
   }
   const name = peekString(error, 'name');
   const message = peekString(error, 'message');
-  if (!isError(error) && message === '') return describeObject(error);
-  const told = headAndTail(message || peekString(error, 'code') || 'no message', MAX_ERROR_CHARS);
+  if (!isError(error) && message === '') return hide(describeObject(error));
+  const told = headAndTail(hide(message) || peekString(error, 'code') || 'no message', MAX_ERROR_CHARS);
   let text = ['', 'Error', 'ToolError'].includes(name) && message !== '' ? told : `${name || 'Error'}: ${told}`;
   const members = peek(error, 'errors');
   if (Array.isArray(members)) {
     for (const member of members.slice(0, MAX_ERRORS)) {
-      if (budget.left > 0) text += `; ${describeError(member, budget)}`;
+      if (budget.left > 0) text += `; ${describeError(member, budget, hide)}`;
     }
   }
   const cause = peek(error, 'cause');
-  if (cause !== undefined && cause !== null && budget.left > 0) text += ` (cause: ${describeError(cause, budget)})`;
+  if (cause !== undefined && cause !== null && budget.left > 0)
+    text += ` (cause: ${describeError(cause, budget, hide)})`;
   return text;
 }
 

@@ -153,7 +153,8 @@ function toolOf({ name, description, parameters, approval, timeoutMs, mcp }: Pin
     attempts: 1,
     execute: async (args, context) => {
       try {
-        const options = { signal: context.signal, timeoutMs, onProgress: context.heartbeat };
+        const onProgress = (note: string): void => context.heartbeat(link.hide(note));
+        const options = { signal: context.signal, timeoutMs, onProgress };
         const { text, isError } = resultText(await link.callTool(mcp.tool, objectOf(args), options));
         if (isError) throw new ToolError(link.hide(text));
         return link.hide(text);

@@ -5,7 +5,9 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { z } from 'zod';
 import type { JsonObject } from '../conversation/json.js';
+import { boundedBody } from './bounded-body.js';
 import type { McpServerOptions } from './define-server.js';
+import { askFor, TEXTS, TOKEN, type Form } from './given.js';
 import { ProcessTransport } from './process-transport.js';
 import type { McpSdk } from './sdk.js';
 import type { Secrets } from './secrets.js';
@@ -32,6 +34,10 @@ const MAX_PAGES = 100;
 const MARGIN_MS = 10_000;
 const PING_MS = 5_000;
 const GOODBYE_MS = 1_000;
+/** A function of the definition that hangs is told as such, and not as a server that does. */
+const GIVEN_FIRST_MS = 250;
+/** Of one message over HTTP: images travel in it as base64. */
+const MAX_MESSAGE = 64 * 1024 * 1024;
 
 type Transport = ProcessTransport | InstanceType<McpSdk['StreamableHTTPClientTransport']>;
 
@@ -41,6 +47,8 @@ export class Connection {
   private isEnded = false;
   private inFlight = 0;
   private probing = false;
+  /** Why it was ended from here. */
+  private why = '';
 
   private constructor(
     private readonly client: Client,
@@ -62,11 +70,15 @@ export class Connection {
   static async open(options: ConnectionOptions): Promise<Connection> {
     const { sdk, timeoutMs } = options;
     const client = new sdk.Client({ name: 'everlap', version: '1' }, { capabilities: {} });
-    const transport = await transportOf(options);
+    const until = Date.now() + timeoutMs + GIVEN_FIRST_MS;
+    const tooLong = { happened: (): void => undefined };
+    const transport = await transportOf(options, () => tooLong.happened());
     const connection = new Connection(client, transport);
+    tooLong.happened = () => connection.giveUp(`it sent a message of more than ${MAX_MESSAGE} bytes`);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`it gave no answer within ${timeoutMs / 1000} seconds`)), timeoutMs);
+      const sayLate = (): void => reject(new Error(`it gave no answer within ${timeoutMs / 1000} seconds`));
+      timer = setTimeout(sayLate, Math.max(0, until - Date.now()));
     });
     try {
       await Promise.race([client.connect(transport, { timeout: timeoutMs + MARGIN_MS }), late]);
@@ -85,9 +97,9 @@ export class Connection {
     return this.isEnded;
   }
 
-  /** How its program ended, as part of a sentence; '' where it runs, or where there is none. */
+  /** How it ended, as part of a sentence; '' where it has not, or nobody knows. */
   get end(): string {
-    return this.transport instanceof ProcessTransport ? this.transport.ended : '';
+    return this.why || (this.transport instanceof ProcessTransport ? this.transport.ended : '');
   }
 
   /** Of its program; for logs. */
@@ -137,6 +149,11 @@ export class Connection {
     }
   }
 
+  private giveUp(why: string): void {
+    this.why ||= why;
+    void this.close();
+  }
+
   /** Ends the connection where the server does not answer any more. */
   async probe(): Promise<void> {
     if (this.probing || this.isEnded) return;
@@ -161,27 +178,31 @@ export class Connection {
   }
 }
 
-async function transportOf({ server, sdk, secrets, onStderr }: ConnectionOptions): Promise<Transport> {
+/** @param onTooLong is called when it has sent a message that is too long to be read. */
+async function transportOf(options: ConnectionOptions, onTooLong: () => void): Promise<Transport> {
+  const { server, sdk, secrets, timeoutMs, onStderr } = options;
+  const ask = <T>(what: string, form: Form<T>, given: T | (() => T | Promise<T>)): Promise<T> =>
+    askFor(given, { what, form, timeoutMs });
   if (server.command !== undefined) {
     const { command, args = [], cwd } = server;
-    const given = await asked(server.env ?? {});
+    const given = await ask('env', TEXTS, server.env ?? {});
     secrets.addEnvironment(given);
+    secrets.addArguments(args);
     const env = { ...sdk.getDefaultEnvironment(), ...given };
-    return new ProcessTransport({ command, args, env, ...(cwd !== undefined && { cwd }), onStderr }, sdk);
+    const hide = (text: string): string => secrets.hide(text);
+    return new ProcessTransport({ command, args, env, ...(cwd !== undefined && { cwd }), onStderr, hide }, sdk);
   }
-  const { url, headers = {}, auth } = server;
-  return new sdk.StreamableHTTPClientTransport(new URL(url), {
+  const { headers = {}, auth } = server;
+  const url = new URL(server.url);
+  secrets.addUrl(url);
+  return new sdk.StreamableHTTPClientTransport(url, {
     fetch: async (input, init) => {
-      const given = { ...(await asked(headers)) };
-      if (auth !== undefined) given['authorization'] = `Bearer ${await asked(auth)}`;
+      const given = { ...(await ask('headers', TEXTS, headers)) };
+      if (auth !== undefined) given['authorization'] = `Bearer ${await ask('auth', TOKEN, auth)}`;
       secrets.addHeaders(given);
       const all = new Headers(init?.headers);
       for (const [name, value] of Object.entries(given)) all.set(name, value);
-      return fetch(input, { ...init, headers: all });
+      return boundedBody(await fetch(input, { ...init, headers: all }), MAX_MESSAGE, onTooLong);
     },
   });
-}
-
-async function asked<T>(value: T | (() => T | Promise<T>)): Promise<T> {
-  return value instanceof Function ? value() : value;
 }

@@ -34,7 +34,7 @@ interface CommonOptions {
   readonly policy?: McpToolPolicy;
   /** For single tools, by the server's names; goes before `policy`. */
   readonly overrides?: Readonly<Record<string, McpToolPolicy>>;
-  /** For starting it, or connecting, and for listing its tools. Default 30 seconds. */
+  /** For starting it, or connecting, and again for listing its tools. Default 30 seconds, at most 4 minutes. */
   readonly startTimeout?: Duration;
   /** `false`: a run starts without its tools where it cannot be reached. Default true: the run fails after some tries. */
   readonly required?: boolean;
@@ -73,6 +73,8 @@ export interface McpServerDefinition {
 }
 
 const MAX_NAME = 32;
+/** Starting and listing have to fit one attempt of `listMcpTools`. */
+const MAX_START_MS = 4 * 60_000;
 
 /**
  * Defines an MCP server for `defineAgent({ mcp: [...] })`. A worker starts or connects to it when a run first needs it,
@@ -100,6 +102,9 @@ export function mcpServer(options: McpServerOptions): McpServerDefinition {
     checkPolicy(`${where}: overrides.${tool}`, policy);
   }
   const startTimeoutMs = toMs(`${where}: startTimeout`, options.startTimeout ?? '30 seconds');
+  if (startTimeoutMs > MAX_START_MS) {
+    throw new DefinitionError(`${where}: startTimeout is ${options.startTimeout}; it may be 4 minutes at most.`);
+  }
   return { name, options, startTimeoutMs };
 }
 

@@ -17,6 +17,8 @@ export interface ProcessTarget {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Takes secrets out of a line, before it is cut. */
+  readonly hide: (text: string) => string;
   /** One line of its stderr. */
   readonly onStderr: (line: string) => void;
 }
@@ -25,7 +27,9 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 /** A message is one line; images travel in it as base64. */
 const MAX_MESSAGE_CHARS = 64 * 1024 * 1024;
-const MAX_STDERR_LINE = 2_000;
+/** Characters read of a line of its stderr; far more than are told, so that no secret is cut before it is hidden. */
+const MAX_STDERR_LINE = 20_000;
+const MAX_TOLD = 2_000;
 const STDERR_KEPT = 1_000;
 /** For a program to end by itself when its stdin has ended, and again after SIGTERM. */
 const GRACE_MS = 1_000;
@@ -74,7 +78,7 @@ export class ProcessTransport implements Transport {
     this.read(child);
     this.exited = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
-        this.how = code === null ? `signal ${signal}` : `exit code ${code}`;
+        this.how ||= code === null ? `signal ${signal}` : `exit code ${code}`;
         running.delete(child);
         resolve();
       });
@@ -99,11 +103,12 @@ export class ProcessTransport implements Transport {
       MAX_MESSAGE_CHARS,
       (line) => this.receive(line),
       () => {
-        this.onerror?.(new Error(`It sent a message of more than ${MAX_MESSAGE_CHARS} characters.`));
+        this.how ||= `it sent a message of more than ${MAX_MESSAGE_CHARS} characters`;
         void this.close();
       },
     );
-    const say = (line: string): void => {
+    const say = (raw: string): void => {
+      const line = cutText(this.target.hide(raw), MAX_TOLD);
       this.lastStderr = `${this.lastStderr}${line}\n`.slice(-STDERR_KEPT);
       this.target.onStderr(line);
     };
@@ -121,7 +126,7 @@ export class ProcessTransport implements Transport {
       message = this.sdk.deserializeMessage(line);
     } catch {
       // Some servers greet on stdout.
-      this.target.onStderr(`(on stdout, no MCP message) ${cutText(line, MAX_STDERR_LINE)}`);
+      this.target.onStderr(`(on stdout, no MCP message) ${cutText(this.target.hide(line), MAX_TOLD)}`);
       return;
     }
     this.onmessage?.(message);

@@ -21,6 +21,20 @@ export class Secrets {
     for (const [name, value] of Object.entries(env)) if (LOOKS_SECRET.test(name)) this.add(value);
   }
 
+  /** Of a URL: a password, and parameters whose names say so. */
+  addUrl(url: URL): void {
+    this.add(decodeURIComponent(url.password));
+    for (const [name, value] of url.searchParams) if (LOOKS_SECRET.test(name)) this.add(value);
+  }
+
+  /** `--api-key=…` and `--api-key …`. */
+  addArguments(args: readonly string[]): void {
+    for (const [index, arg] of args.entries()) {
+      const [, name = '', value = args[index + 1] ?? ''] = /^--?([\w-]+)(?:=(.*))?$/s.exec(arg) ?? [];
+      if (LOOKS_SECRET.test(name) && !value.startsWith('-')) this.add(value);
+    }
+  }
+
   private add(value: string): void {
     if (value.length >= MIN_LENGTH) this.values.add(value);
   }

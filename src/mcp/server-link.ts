@@ -8,6 +8,7 @@ import { errorText } from '../activities/error-text.js';
 import { ToolError } from '../agents/tool-error.js';
 import { Connection, type CallOptions } from './connection.js';
 import type { McpServerDefinition } from './define-server.js';
+import { NotGiven } from './given.js';
 import { loadSdk, type McpSdk } from './sdk.js';
 import { Secrets } from './secrets.js';
 
@@ -86,7 +87,7 @@ export class ServerLink {
         }
         const isAnswer = (error instanceof McpError && !connection.ended) || (status >= 400 && status < 500);
         if (isAnswer && status !== 408 && status !== 429) throw new ToolError(this.words(error));
-        const how = connection.end === '' ? this.words(error) : this.secrets.hide(connection.end);
+        const how = connection.end === '' ? this.words(error) : connection.end;
         throw new Lost(`the MCP server ${this.server.name} was lost while it ran (${how})`);
       }
     }
@@ -132,7 +133,7 @@ export class ServerLink {
         sdk: await this.load(),
         secrets: this.secrets,
         timeoutMs: startTimeoutMs,
-        onStderr: (line) => this.log('INFO', `MCP server ${name}: ${this.hide(line)}`, { mcpServer: name }),
+        onStderr: (line) => this.log('INFO', `MCP server ${name}: ${line}`, { mcpServer: name }),
       });
     } catch (error) {
       throw this.unreachable(error);
@@ -160,14 +161,14 @@ export class ServerLink {
     await connection.whenEnded;
     if (this.closed) return;
     const { name } = this.server;
-    const how = connection.end === '' ? '' : ` (${this.hide(connection.end)})`;
+    const how = connection.end === '' ? '' : ` (${connection.end})`;
     this.log('WARN', `The connection to the MCP server ${name} has ended${how}; the next call makes a new one.`, {
       mcpServer: name,
     });
   }
 
   private words(error: unknown): string {
-    return this.secrets.hide(errorText(error));
+    return errorText(error, (text) => this.secrets.hide(text));
   }
 }
 
@@ -179,6 +180,7 @@ function isSessionGone(connection: Connection, status: number, error: unknown): 
 
 function isNotSent(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof NotGiven) return true;
     if ('code' in cause && typeof cause.code === 'string' && NOT_SENT.has(cause.code)) return true;
     if (cause instanceof AggregateError) return cause.errors.length > 0 && cause.errors.every(isNotSent);
   }

@@ -6,11 +6,18 @@ const HASH_CHARS = 8;
 
 /**
  * `files__read`. Other characters become `_`; a name that is too long is cut, and ends in a hash of the whole, so that two
- * long names stay two.
+ * long names stay two. So does, of tools whose names would be the same, each that had other characters.
+ * @param others all names of the server's tools.
  */
-export function mcpToolName(server: string, tool: string): string {
-  const name = `${server}__${tool.replace(/[^a-zA-Z0-9_-]/g, '_')}`;
-  if (name.length <= MAX_NAME) return name;
+export function mcpToolName(server: string, tool: string, others: readonly string[] = []): string {
+  const own = plain(tool);
+  const name = `${server}__${own}`;
+  const isShared = own !== tool && others.some((other) => other !== tool && plain(other) === own);
+  if (name.length <= MAX_NAME && !isShared) return name;
   const hash = shortHash(`${server}\n${tool}`).slice(0, HASH_CHARS);
   return `${name.slice(0, MAX_NAME - HASH_CHARS - 1)}_${hash}`;
+}
+
+function plain(tool: string): string {
+  return tool.replace(/[^a-zA-Z0-9_-]/g, '_');
 }

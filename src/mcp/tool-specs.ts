@@ -42,28 +42,28 @@ export interface ListedTools {
   readonly problems: readonly string[];
 }
 
-/**
- * A server's tools as its definition wants them.
- * @throws DefinitionError where two of them would have one name.
- */
+/** A server's tools as its definition wants them. */
 export function mcpToolSpecs(server: McpServerDefinition, listed: readonly unknown[]): ListedTools {
   const { name, options } = server;
   const tools: ToolSpec[] = [];
   const problems: string[] = [];
   const seen = new Set<string>();
+  const names = listed.flatMap((raw) => TOOL.safeParse(raw).data?.name ?? []);
   for (const raw of listed) {
     const tool = TOOL.safeParse(raw);
     const shownName = cutText(nameOf(raw), 200);
     const toolName = tool.success ? tool.data.name : shownName;
+    const isSecond = seen.has(toolName);
     seen.add(toolName);
     if (options.exclude?.includes(toolName) || options.include?.includes(toolName) === false) continue;
     const leftOut = (why: string): unknown =>
       problems.push(`MCP server ${name}: its tool ${shownName} is left out: ${why}`);
     if (!tool.success) leftOut(`it is described in a way that is not the protocol's.\n${z.prettifyError(tool.error)}`);
+    else if (isSecond) leftOut('the server has it twice; the first is taken.');
     else if (tool.data.execution?.taskSupport === 'required') leftOut('it can only be called as a task of its own.');
     else {
       try {
-        tools.push(specOf(server, tool.data));
+        tools.push(specOf(server, tool.data, names));
       } catch (error) {
         if (!(error instanceof DefinitionError)) throw error;
         leftOut(errorText(error));
@@ -84,8 +84,8 @@ function nameOf(raw: unknown): string {
   return named.success ? JSON.stringify(named.data.name) : 'without a name';
 }
 
-function specOf(server: McpServerDefinition, tool: Listed): ToolSpec {
-  const name = mcpToolName(server.name, tool.name);
+function specOf(server: McpServerDefinition, tool: Listed, names: readonly string[]): ToolSpec {
+  const name = mcpToolName(server.name, tool.name, names);
   const { $schema: _, ...schema } = tool.inputSchema;
   const parameters = plainParameters(name, { type: 'object', ...schema });
   checkOf({ name, parameters });

@@ -19,8 +19,8 @@ const { describeAgent } = proxyLocalActivities<{
 
 /** Starting MCP servers may take long (a download, for some), and they may be restarting just now. */
 const { listMcpTools } = proxyActivities<{ listMcpTools(input: DescribeAgentInput): Promise<AgentSpec> }>({
-  startToCloseTimeout: '2 minutes',
-  scheduleToCloseTimeout: '4 minutes',
+  startToCloseTimeout: '10 minutes',
+  scheduleToCloseTimeout: '20 minutes',
   heartbeatTimeout: '10 seconds',
   retry: { maximumAttempts: 6 },
 });

@@ -26,6 +26,7 @@ describe('mcpServer', () => {
       { ...files, overrides: { read: { timeout: 'soon' } } },
       /overrides\.read\.timeout is "soon"/,
     ],
+    ['a start timeout that no run waits for', { ...files, startTimeout: '5 minutes' }, /may be 4 minutes at most/],
     ['a start timeout that is none', { ...files, startTimeout: -1 }, /files: startTimeout is -1/],
   ])('refuses %s', (_, options, message) => {
     const define = () => mcpServer(options as McpServerOptions);
@@ -64,6 +65,18 @@ describe('mcpToolName', () => {
     ['files', 'read.all/now', 'files__read_all_now'],
     ['files', 'größe', 'files__gr__e'],
   ])('%s, %s: %s', (server, tool, name) => expect(mcpToolName(server, tool)).toBe(name));
+
+  test('names that only other characters tell apart stay two; a plain one stays as it is', () => {
+    const names = ['a.b', 'a_b', 'a b', 'c.d'];
+    const made = names.map((name) => mcpToolName('files', name, names));
+    expect(made).toEqual([
+      expect.stringMatching(/^files__a_b_[0-9a-z]{8}$/),
+      'files__a_b',
+      expect.stringMatching(/^files__a_b_[0-9a-z]{8}$/),
+      'files__c_d',
+    ]);
+    expect(new Set(made).size).toBe(4);
+  });
 
   test('property: a name that every provider takes; two long names stay two', () => {
     const tool = fc.oneof(fc.string({ minLength: 1 }), fc.string({ minLength: 60, maxLength: 200 }));

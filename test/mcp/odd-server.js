@@ -111,14 +111,22 @@ lines.on('line', (line) => {
       return process.exit(7);
     case 'progress': {
       const token = params._meta?.progressToken;
-      const progress = { progressToken: token, progress: 1, total: 2, message: 'half' };
+      const message = `half, with ${process.env.ODD_TOKEN ?? 'no token'}`;
+      const progress = { progressToken: token, progress: 1, total: 2, message };
       console.log(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params: progress }));
-      return text('whole');
+      return setTimeout(text, 300, 'whole');
     }
     case 'odd':
       return answer({ content: 'just a string', why: [1, null] });
     case 'huge':
       return text('x'.repeat(20_000_000));
+    case 'too_long':
+      return text('x'.repeat(70_000_000));
+    case 'long_error':
+      return error(-32603, `${'x'.repeat(990)}${process.env.ODD_TOKEN}${'y'.repeat(3000)}${process.env.ODD_TOKEN}`);
+    case 'die_loudly':
+      console.error(`${'x'.repeat(1_980)} ${process.env.ODD_TOKEN}\n${'y'.repeat(985)}`);
+      return setTimeout(process.exit, 100, 7);
     case 'fail':
       return text(`It went wrong: ${process.env.ODD_TOKEN ?? 'no token'}`, { isError: true });
     case 'refuse':

@@ -1,9 +1,11 @@
 /** The link to one server by itself: when it connects anew, and what it says of calls that fail. */
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { JsonObject } from '../../src/conversation/json.js';
 import { mcpServer, ToolError, type McpServerOptions } from '../../src/index.js';
+import { boundedBody } from '../../src/mcp/bounded-body.js';
 import { Lost, ServerLink, Unreachable } from '../../src/mcp/server-link.js';
 import { eventually } from '../support/rig.js';
 import { gone, isAlive, oddServer } from './servers.js';
@@ -125,3 +127,138 @@ test.each([
   expect((failure as Error).message).toMatch(/No: \[secret\] is unknown/);
   expect(log.join()).not.toContain('private');
 });
+
+describe('what its definition gives', () => {
+  const never = () => new Promise<never>(() => undefined);
+  const fails = () => Promise.reject(new Error('the vault is sealed'));
+  const env = (given: unknown) => oddServer('plain', { env: given as never, startTimeout: '0.3 seconds' });
+  const web = (more: object) => ({ name: 'web', url: 'http://127.0.0.1:1/mcp', startTimeout: '0.3 seconds', ...more });
+  test.each<[string, McpServerOptions, string]>([
+    ['env never', env(never), 'its function env gave nothing within 0.3 seconds'],
+    ['env fails', env(fails), 'its function env failed (cause: the vault is sealed)'],
+    [
+      'env gives no object',
+      env(() => 'PATH=private'),
+      'its function env gave something that is not an object of texts',
+    ],
+    ['env is no object of texts', env({ PORT: 8080 }), 'its env is something that is not an object of texts'],
+    ['headers never', web({ headers: never }), 'its function headers gave nothing within 0.3 seconds'],
+    ['headers fails', web({ headers: fails }), 'its function headers failed (cause: the vault is sealed)'],
+    ['auth never', web({ auth: never }), 'its function auth gave nothing within 0.3 seconds'],
+    ['auth gives nothing', web({ auth: () => undefined }), 'its function auth gave something that is not a text'],
+  ])('%s', async (_, options, sentence) => {
+    linkTo(options);
+    const failure: unknown = await call('pid').catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(Unreachable);
+    expect((failure as Error).message).toContain(`The MCP server ${options.name} cannot be reached: `);
+    expect((failure as Error).message).toContain(sentence);
+    expect(log.join()).not.toMatch(/private|8080/);
+    expect(pids).toEqual([]);
+  });
+
+  test('a function that hangs in a later call: nothing was sent, and that is what the call says', async () => {
+    let hangs = false;
+    const seen: string[] = [];
+    const url = await serve((method, response) => {
+      seen.push(method);
+      response.writeHead(200, { 'content-type': 'application/json' });
+      return '{"content":[]}';
+    });
+    const headers = () => (hangs ? never() : { 'x-key': 'a-private-token' });
+    linkTo({ name: 'web', url, headers, startTimeout: '0.5 seconds' });
+    expect(await call('do')).toEqual({ content: [] });
+    hangs = true;
+    const failure: unknown = await call('do').catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(Unreachable);
+    expect((failure as Error).message).toContain('its function headers gave nothing within 0.5 seconds');
+    expect(seen.filter((method) => method === 'tools/call')).toHaveLength(1);
+  });
+});
+
+describe('messages that are too long', () => {
+  test('of a program: the connection ends, and the next call makes a new one', async () => {
+    linkTo(oddServer('plain'));
+    const failure: unknown = await call('too_long').catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(Lost);
+    expect((failure as Error).message).toMatch(/it sent a message of more than 67108864 characters/);
+    expect(await call('pid')).toEqual(text(String(pids[1])));
+  });
+
+  test.each(['application/json', 'text/event-stream'])('over HTTP, as %s: no more of it is read', async (type) => {
+    let sent = 0;
+    const megabyte = Buffer.alloc(1_000_000, 'x');
+    const url = await serve((_, response) => {
+      response.writeHead(200, { 'content-type': type });
+      response.write(type === 'application/json' ? '{"content":"' : 'data: ');
+      const more = (): void => {
+        for (let room = true; room && !response.destroyed; sent += 1) room = response.write(megabyte);
+      };
+      response.on('drain', more);
+      more();
+      return undefined;
+    });
+    linkTo({ name: 'web', url });
+    const failure: unknown = await call('do').catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(Lost);
+    expect((failure as Error).message).toMatch(/it sent a message of more than 67108864 bytes/);
+    expect(sent).toBeLessThan(200);
+  });
+
+  test('many short ones in one stream are not', async () => {
+    const events = `: a comment\r\n\r\n${'data: {"jsonrpc":"2.0","method":"notifications/message"}\n\n'.repeat(20)}`;
+    const body = new Response(events, { headers: { 'content-type': 'text/event-stream; charset=utf-8' } });
+    expect(await boundedBody(body, 100, never).text()).toBe(events);
+    const whole = new Response(events, { headers: { 'content-type': 'text/plain' }, status: 400 });
+    await expect(boundedBody(whole, 100, () => undefined).text()).rejects.toThrow('more than 100 bytes');
+  });
+});
+
+test('secrets are taken out before a text is cut, whatever it was that quoted them', async () => {
+  const token = 'a-very-private-token-of-some-length';
+  linkTo({ ...oddServer('plain', { env: { ODD_TOKEN: token } }), args: ['test/mcp/odd-server.js', 'plain'] });
+  const said: string[] = [];
+  for (const name of ['long_error', 'die_loudly']) {
+    said.push(String(await call(name).catch((error: unknown) => error)));
+  }
+  expect(said[0]).toContain('[secret]');
+  const all = said.join() + log.join();
+  for (const part of ['a-very', 'private', 'some-length']) expect(all.includes(part)).toBe(false);
+});
+
+test.each<[string, McpServerOptions]>([
+  ['a password in the URL', { name: 'web', url: 'http://me:pass%20word1@127.0.0.1:1/mcp' }],
+  ['a key in the URL', { name: 'web', url: 'http://127.0.0.1:1/mcp?api_key=pass+word1&page=aaaaaaaa' }],
+  ['an argument', { name: 'files', command: 'there-is-none', args: ['--api-key=pass word1', '--page=aaaaaaaa'] }],
+  ['an argument of its own', { name: 'files', command: 'there-is-none', args: ['--token', 'pass word1', 'aaaaaaaa'] }],
+])('%s is a secret', async (_, options) => {
+  linkTo(options);
+  await call('pid').catch(() => undefined);
+  expect(link?.hide('pass word1, aaaaaaaa')).toBe('[secret], aaaaaaaa');
+});
+
+/** A server that answers calls as `play` says: with the JSON of a result, or (undefined) by itself. */
+async function serve(play: (method: string, response: Parameters<RequestListener>[1]) => string | undefined) {
+  server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (data: Buffer) => (body += data.toString()));
+    request.on('end', () => {
+      if (request.method !== 'POST') return response.writeHead(405).end();
+      const { id, method, params } = JSON.parse(body) as { id?: number; method: string; params: JsonObject };
+      if (id === undefined) return response.writeHead(202).end();
+      if (method !== 'initialize') {
+        const result = play(method, response);
+        return result && response.end(`{"jsonrpc":"2.0","id":${id},"result":${result}}`);
+      }
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const serverInfo = { name: 'web', version: '1' };
+      const result = { protocolVersion: params['protocolVersion'], capabilities: { tools: {} }, serverInfo };
+      return response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+}
+
+function never(): never {
+  throw new Error('It was not too long.');
+}

@@ -72,8 +72,13 @@ describe('together', () => {
     expect(() => checkTogether('a', [{ name: 'files__read' }], tools('read'))).toThrow(
       /own tool files__read and "read" of/,
     );
-    expect(() => checkTogether('a', [], tools('a b', 'a/b'))).toThrow(/"a b" of the MCP server files and "a\/b" of/);
-    expect(() => checkTogether('a', [], tools('same', 'same'))).toThrow(/two tools would have the name files__same/);
+    expect(() => checkTogether('a', [], tools('a b', 'a/b', 'a_b'))).not.toThrow();
+  });
+
+  test('a tool that the server has twice is taken once', () => {
+    const { tools: taken, problems } = mcpToolSpecs(server(), [listed('same', { title: 'First' }), listed('same')]);
+    expect(taken).toMatchObject([{ name: 'files__same', description: 'First' }]);
+    expect(problems).toEqual([expect.stringContaining('has it twice')]);
   });
 
   test('more than a run can pin are refused, with what to do', () => {
