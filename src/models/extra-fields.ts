@@ -35,7 +35,9 @@ const NOISE: ReadonlySet<string> = new Set([
 /** Where the items of a response, and the parts of the AI SDK's answers, are kept in `extra`: no field of any message. */
 export const RESPONSES_FIELD = 'responses_output';
 export const AI_SDK_FIELD = 'ai_sdk_content';
-export const PLACE_FIELDS: ReadonlySet<string> = new Set([RESPONSES_FIELD, AI_SDK_FIELD]);
+/** True where the thinking of a message came as parts of its content. */
+export const THINKING_FIELD = 'thinking_in_content';
+export const PLACE_FIELDS: ReadonlySet<string> = new Set([RESPONSES_FIELD, AI_SDK_FIELD, THINKING_FIELD]);
 
 /** The fields of `delta` but `known`, put into `sum`. */
 export function mergeExtra(sum: JsonObject, delta: JsonObject, known: ReadonlySet<string>): JsonObject {

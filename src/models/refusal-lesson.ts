@@ -115,6 +115,13 @@ function contentLesson(traits: Traits, { text, places }: ErrorWords): Partial<Tr
     return { reasoningContent: 'required_on_calls', withoutExtra: without(traits.withoutExtra, 'reasoning_content') };
   }
   const isContent = /\bcontent\b/i.test(`${text} ${places.join(' ')}`);
+  if (
+    traits.thinkingParts &&
+    isContent &&
+    /valid string|must be a string|should be.{0,20}string|thinking/i.test(text)
+  ) {
+    return { thinkingParts: false };
+  }
   if (traits.emptyContent === 'null' && isContent && /valid string|must be a string|null|none is not/i.test(text)) {
     return { emptyContent: 'text' };
   }

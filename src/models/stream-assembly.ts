@@ -5,7 +5,7 @@
 import { wellFormed } from '../conversation/cut-text.js';
 import { isJsonObject, type JsonObject } from '../conversation/json.js';
 import type { Usage } from '../conversation/message.js';
-import { mergeExtra } from './extra-fields.js';
+import { mergeExtra, THINKING_FIELD } from './extra-fields.js';
 import { fieldsOf, listOf, textOf, wellFormedJson } from './json-text.js';
 import type { StreamDelta } from './provider.js';
 import { Budget, MAX_ANSWER_BYTES, MAX_EXTRA_BYTES, MAX_REASONING_BYTES } from './reply-budget.js';
@@ -113,7 +113,10 @@ export class StreamAssembly implements ReplyAssembly {
       text: wellFormed(this.#answer.join(this.#text)),
       reasoning: wellFormed(reasoning.join('')),
       toolCalls: this.#calls.calls(),
-      extra: this.#extraBudget.isSpent ? {} : fieldsOf(wellFormedJson(this.#extra)),
+      extra: {
+        ...(!this.#extraBudget.isSpent && fieldsOf(wellFormedJson(this.#extra))),
+        ...(this.#reasoning.has('content') && { [THINKING_FIELD]: true }),
+      },
       usage: this.#usage,
       finishReason: this.#finishReason,
       isWhole: this.#isDone || this.#finishReason !== null,

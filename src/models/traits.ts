@@ -37,6 +37,8 @@ export interface Traits {
    * elsewhere), or on every message with calls, '' where none came.
    */
   readonly reasoningContent: 'as_came' | 'on_calls' | 'required_on_calls';
+  /** Thinking that came as a part of a message's content is sent back as one. */
+  readonly thinkingParts: boolean;
   /** Parameters that are left out of the request. */
   readonly without: readonly string[];
   /** Fields that are left out of messages that are sent back. */
@@ -58,6 +60,7 @@ export const DEFAULT_TRAITS: Traits = {
   toolName: false,
   sendExtra: true,
   reasoningContent: 'as_came',
+  thinkingParts: false,
   without: [],
   withoutExtra: [],
 };
@@ -82,9 +85,10 @@ const RULES: readonly Rule[] = [
   },
   { model: /^(o\d|gpt-[5-9])/, traits: { maxTokens: 'max_completion_tokens' } },
   // https://docs.mistral.ai/api: extra inputs are forbidden; usage comes unasked in the last chunk.
+  // https://docs.mistral.ai/inference/conversations/reasoning: thinking stays in the conversation.
   {
     host: /(^|\.)mistral\.ai$/,
-    traits: { streamOptions: false, sendExtra: false, toolName: true },
+    traits: { streamOptions: false, sendExtra: false, toolName: true, thinkingParts: true },
   },
   {
     model: /^(mistral|mixtral|ministral|magistral|codestral|devstral|pixtral)/,

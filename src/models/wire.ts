@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '../conversation/json.js';
 import type { AssistantMessage, Message, ToolCall } from '../conversation/message.js';
 import { idWriter } from './call-ids.js';
 import { fieldsOf, wellFormedJson } from './json-text.js';
-import { PLACE_FIELDS } from './extra-fields.js';
+import { PLACE_FIELDS, THINKING_FIELD } from './extra-fields.js';
 import { normalise } from './normalise.js';
 import { askForForm } from './output-format.js';
 import type { ModelRequest, ToolSchema } from './provider.js';
@@ -96,14 +96,21 @@ function instruct(wire: WireMessage[], instructions: string, traits: Traits): Wi
 
 function wireAssistant(message: AssistantMessage, traits: Traits, idOf: (id: string) => string): WireMessage {
   const calls = message.toolCalls ?? [];
-  const hasText = message.text.trim() !== '';
-  const empty = traits.emptyContent === 'null' ? null : '';
   return {
     ...extraOf(message, traits),
     role: 'assistant',
-    content: hasText ? message.text : empty,
+    content: contentOf(message, traits),
     ...(calls.length > 0 && { tool_calls: calls.map((call) => wireCall(call, traits, idOf)) }),
   };
+}
+
+function contentOf({ text, reasoning = '', extra }: AssistantMessage, traits: Traits): Json {
+  const hasText = text.trim() !== '';
+  if (traits.thinkingParts && extra?.[THINKING_FIELD] === true && reasoning.trim() !== '') {
+    const thinking = { type: 'thinking', thinking: [{ type: 'text', text: wellFormed(reasoning) }], closed: true };
+    return hasText ? [thinking, { type: 'text', text }] : [thinking];
+  }
+  return hasText ? text : traits.emptyContent === 'null' ? null : '';
 }
 
 function wireCall(call: ToolCall, traits: Traits, idOf: (id: string) => string): JsonObject {

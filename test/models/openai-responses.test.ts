@@ -195,21 +195,58 @@ describe('lessons', () => {
   };
   const messages = [task, answered, task];
 
-  it('items that are refused are left out, for this conversation alone', async () => {
+  const NOT_VERIFIED = 'The encrypted content gAAAA could not be verified.';
+  const kindsOfAll = (server: Served) =>
+    server.requests.map((_, n) => (inputOf(server, n) as { type: string }[]).map(({ type }) => type));
+
+  it('items that are refused are left out from then on; newer ones go back as they came', async () => {
     const { server, ask } = await start(({ n }, response) =>
-      n === 1
-        ? refuse(response, 400, 'The encrypted content gAAAA could not be verified.', 'invalid_encrypted_content')
-        : hello(response),
+      n === 1 ? refuse(response, 400, NOT_VERIFIED, 'invalid_encrypted_content') : hello(response),
     );
     await ask({ messages });
-    await ask({ messages });
-    const kinds = server.requests.map((_, n) => (inputOf(server, n) as { type: string }[]).map(({ type }) => type));
-    expect(kinds).toEqual([
+    const newer: Message = {
+      role: 'assistant',
+      text: 'Ho',
+      extra: {
+        responses_output: [
+          { type: 'reasoning', id: 'rs_2', summary: [], encrypted_content: 'gAAAA' },
+          { type: 'message', id: 'msg_2', length: 2 },
+        ],
+      },
+    };
+    await ask({ messages: [...messages, newer, task] });
+    expect(kindsOfAll(server)).toEqual([
       ['message', 'reasoning', 'message', 'message'],
       ['message', 'message', 'message'],
-      ['message', 'reasoning', 'message', 'message'],
+      ['message', 'message', 'message', 'reasoning', 'message', 'message'],
     ]);
     expect(inputOf(server, 1)).toMatchObject([{}, { role: 'assistant', content: 'Hi' }, {}]);
+  });
+
+  it('items without ids are left out of the one request that is refused for them', async () => {
+    const { server, ask } = await start(({ n }, response) =>
+      n === 1 ? refuse(response, 400, "Item of type 'web_search_call' was provided without its …") : hello(response),
+    );
+    const nameless: Message = {
+      ...answered,
+      extra: {
+        responses_output: [
+          { type: 'web_search_call', status: 'completed' },
+          { type: 'message', length: 2 },
+        ],
+      },
+    };
+    await ask({ messages: [task, nameless, task] });
+    expect(kindsOfAll(server)).toEqual([
+      ['message', 'web_search_call', 'message', 'message'],
+      ['message', 'message', 'message'],
+    ]);
+  });
+
+  it('what is refused again and again is told in the end', async () => {
+    const { server, ask } = await start((_, response) => refuse(response, 400, NOT_VERIFIED));
+    expect(await failureOf(ask({ messages }))).toEqual(['bad_request', expect.stringContaining('not be verified')]);
+    expect(server.requests).toHaveLength(2);
   });
 
   const lasting: [string, string, (body: JsonObject) => unknown, unknown][] = [

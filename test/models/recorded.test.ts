@@ -187,6 +187,10 @@ whereRecorded('fields to be sent back', () => {
     });
   });
 
+  it('that thinking came in the content (12)', async () => {
+    expect(await extra('12')).toEqual({ thinking_in_content: true });
+  });
+
   it('none of the marks of single deltas (09, 13, 23)', async () => {
     expect(await extra('13')).toBeUndefined();
     expect(await extra('23')).toBeUndefined();

@@ -134,6 +134,15 @@ it.each<[Partial<Traits>, Partial<Traits> | null, string]>([
   expect(after).toEqual(lesson && { ...before, ...lesson });
 });
 
+it.each([
+  'messages.1.content: Input should be a valid string',
+  'Unknown content type: thinking is not supported in assistant content.',
+])('thinking in the content is left out where that is refused: %s', (words) => {
+  const traits: Traits = { ...DEFAULT_TRAITS, thinkingParts: true, emptyContent: 'text' };
+  expect(learn(traits, 422, refusal(message(words)), body)).toEqual({ ...traits, thinkingParts: false });
+  expect(learn(DEFAULT_TRAITS, 422, refusal(message(words)), body)?.thinkingParts ?? false).toBe(false);
+});
+
 const BY_TOOL = { ...body, tools: [{ type: 'function', function: { name: 'final_answer', parameters: {} } }] };
 
 it.each<[number, string]>([

@@ -190,6 +190,24 @@ describe('for one server', () => {
     expect(sent[1]).toMatchObject({ tool_calls: [{ id: sent[2]?.['tool_call_id'] }] });
   });
 
+  describe('Mistral: thinking that came in the content goes back in it', () => {
+    const traits = traitsFor('https://api.mistral.ai/v1', 'magistral-medium-latest');
+    const part = (text: string) => ({ type: 'thinking', thinking: [{ type: 'text', text }], closed: true });
+    const thought = { role: 'assistant' as const, reasoning: 'Hm\ud83c.', extra: { thinking_in_content: true } };
+    const cases: [string, Message, Partial<Traits>, unknown][] = [
+      ['with a text', { ...thought, text: 'A.' }, {}, [part('Hm\ufffd.'), { type: 'text', text: 'A.' }]],
+      ['with calls alone', { ...thought, text: '', toolCalls: [call('a')] }, {}, [part('Hm\ufffd.')]],
+      ['not where it came otherwise', { ...thought, text: 'A.', extra: {} }, {}, 'A.'],
+      ['not where there is none any more', { ...thought, text: 'A.', reasoning: ' ' }, {}, 'A.'],
+      ['not to a server that takes none', { ...thought, text: 'A.' }, { thinkingParts: false }, 'A.'],
+    ];
+    it.each(cases)('%s', (_, message, more, content) => {
+      const sent = wireMessages([user('go'), message, result('a'), user('on')], '', { ...traits, ...more });
+      expect(sent[1]?.['content']).toEqual(content);
+      expect(JSON.stringify(sent)).not.toContain('thinking_in_content');
+    });
+  });
+
   it('keeps what a provider wants back, but nothing that would displace our own', () => {
     const answered: Message = {
       role: 'assistant',

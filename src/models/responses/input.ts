@@ -65,7 +65,9 @@ export function inputItems(messages: readonly Message[], traits: ResponsesTraits
 
 function answerItems(message: AssistantMessage, traits: ResponsesTraits, idOf: (id: string) => string): JsonObject[] {
   const calls = [...(message.toolCalls ?? [])];
-  const kept = traits.items === 'as_came' ? message.extra?.[RESPONSES_FIELD] : [];
+  const came = listOf(message.extra?.[RESPONSES_FIELD]).map(fieldsOf);
+  const isRefused = came.some(({ id }) => typeof id === 'string' && traits.refusedItems.has(id));
+  const kept = traits.items === 'as_came' && !isRefused ? came : [];
   const layout = layoutOf(kept, MARKS, message.text, calls.length);
   const texts = textsOrWhole(layout, MARKS.text, message.text);
   return layout.flatMap((mark): JsonObject[] => {

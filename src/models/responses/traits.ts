@@ -13,6 +13,8 @@ export interface ResponsesTraits extends Pick<Traits, Shared> {
   readonly encryptedReasoning: boolean;
   /** What the model has answered goes back item by item, as it came; or, `plain`, as texts and calls alone. */
   readonly items: 'as_came' | 'plain';
+  /** Ids of items that the server has refused: the answers that have them go back plain, others as they came. */
+  readonly refusedItems: ReadonlySet<string>;
 }
 
 export function responsesTraits(
@@ -31,6 +33,7 @@ export function responsesTraits(
     without,
     encryptedReasoning: true,
     items: 'as_came',
+    refusedItems: new Set(),
     ...overrides,
   };
 }
@@ -39,6 +42,18 @@ export function responsesTraits(
 const NO_REASONING = /reasoning (input )?items? can only be|does not support reasoning|reasoning.{0,40}not supported/i;
 /** Of items that another model, key or organisation has made, or whose neighbours are gone. */
 const ITEMS_REFUSED = /encrypted[ _]content|item .{0,120}(not found|provided without)/i;
+
+/** Ids kept of items that were refused; beyond, each request of a conversation with older ones is refused first. */
+const MAX_REFUSED_ITEMS = 20_000;
+
+/** All items of this conversation, made so far: newer ones are this model's own. */
+function refusedItemsLesson(traits: ResponsesTraits, body: JsonObject): Lesson<ResponsesTraits> {
+  const sent = listOf(body['input']).map((item) => textOf(fieldsOf(item)['id']));
+  const ids = sent.filter((id) => id !== '' && !traits.refusedItems.has(id));
+  if (ids.length === 0) return { traits: { ...traits, items: 'plain' }, isLasting: false };
+  const refusedItems = new Set([...traits.refusedItems, ...ids].slice(-MAX_REFUSED_ITEMS));
+  return { traits: { ...traits, refusedItems }, isLasting: true };
+}
 
 /** @param body the request as it was sent */
 export function learnResponses(
@@ -57,7 +72,7 @@ export function learnResponses(
   }
   if (traits.items === 'as_came') {
     if (NO_REASONING.test(said)) return lasting({ items: 'plain' });
-    if (ITEMS_REFUSED.test(said)) return { traits: { ...traits, items: 'plain' }, isLasting: false };
+    if (ITEMS_REFUSED.test(said)) return refusedItemsLesson(traits, body);
   }
   const names = listOf(body['tools']).map((tool) => textOf(fieldsOf(tool)['name']));
   const toolForm = toolFormLesson(names, refusal);
