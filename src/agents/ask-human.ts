@@ -1,6 +1,7 @@
 /** `askHuman`: a tool whose result is a person's answer. Safe anywhere, workflows included: it runs nowhere. */
 import { z } from 'zod';
 import { defineTool, type ToolDefinition } from './define-tool.js';
+import { DefinitionError } from './definition-error.js';
 import type { Duration } from './duration.js';
 
 export interface AskHumanOptions {
@@ -9,13 +10,22 @@ export interface AskHumanOptions {
   readonly description?: string;
   /** How long an answer is waited for. Default: without end. */
   readonly timeout?: Duration;
-  /** The answer where none came in time. Default: a sentence that says so. */
+  /** The answer where none came in time; needs a `timeout`. Default: a sentence that says so. */
   readonly defaultAnswer?: string;
 }
 
-/** The question waits in `state` (`pending`), and is answered by the update or signal `answer` with `{ callId, text }`. */
+/**
+ * The question waits in `state` (`pending`), and is answered by the update or signal `answer` with `{ callId, text }`: one of
+ * its options, or anything else.
+ * @throws DefinitionError where name, timeout or default cannot work.
+ */
 export function askHuman(options: AskHumanOptions = {}): ToolDefinition {
   const { name = 'ask_human', description, timeout, defaultAnswer } = options;
+  if (defaultAnswer !== undefined && timeout === undefined) {
+    throw new DefinitionError(
+      `Tool ${name}: defaultAnswer is given where no answer comes in time; it needs a timeout.`,
+    );
+  }
   const tool = defineTool({
     name,
     description:

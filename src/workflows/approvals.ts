@@ -5,7 +5,7 @@
 import { condition, isCancellation, proxyLocalActivities } from '@temporalio/workflow';
 import type { ToolSpec } from '../agents/spec.js';
 import { toolActivity, type ToolInput, type ToolOutput } from '../agents/wire.js';
-import type { JsonObject } from '../conversation/json.js';
+import type { Json, JsonObject } from '../conversation/json.js';
 import { readFailure } from './activity-failures.js';
 import { approvedByRule, callName, closePending, type Decision, type PendingCall } from './decisions.js';
 import { showWaiting } from './presentation.js';
@@ -58,6 +58,13 @@ export async function decide(run: Run, planned: RunnableCall, input: ToolInput):
 
 /** A question to a person: the answer is the result. */
 async function answerTo(run: Run, planned: RunnableCall): Promise<Verdict> {
+  const { question, options = [] } = planned.args;
+  if (typeof question !== 'string' || question.trim() === '') {
+    return refuse('Error: give the question as a text, in "question". Nobody was asked.');
+  }
+  if (!Array.isArray(options) || options.some((option: Json) => typeof option !== 'string')) {
+    return refuse('Error: options must be a list of texts. Nobody was asked.');
+  }
   const decision = await waitFor(run, planned, 'question');
   if (decision.kind === 'ended') return { kind: 'closed' };
   if (decision.kind === 'answered') return { kind: 'result', text: decision.text };

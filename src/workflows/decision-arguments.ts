@@ -83,9 +83,8 @@ export function parseAnswer(argument: unknown): (CallName & { readonly text: str
   const { text } = fields;
   const name = nameOf(fields);
   if (isRefused(name)) return name;
-  return isText(text)
-    ? { ...name, text: wellFormed(text) }
-    : { refused: `text must be a text of at most ${MAX_TEXT} characters.` };
+  if (!isText(text)) return { refused: `text must be a text of at most ${MAX_TEXT} characters.` };
+  return text.trim() === '' ? { refused: 'The text is empty.' } : { ...name, text: wellFormed(text) };
 }
 
 /** `setMode`: `ask`, `auto` or `plan`. */

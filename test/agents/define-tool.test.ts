@@ -1,4 +1,4 @@
-import { DefinitionError, defineTool, type JsonSchemaToolOptions, type ToolContext } from 'everlap';
+import { askHuman, DefinitionError, defineTool, type JsonSchemaToolOptions, type ToolContext } from 'everlap';
 import fc from 'fast-check';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
@@ -123,4 +123,9 @@ test('arguments are inferred from the schema', () => {
   });
   expectTypeOf<Parameters<JsonSchemaToolOptions['execute']>[0]>().toExtend<object>();
   expect(true).toBe(true);
+});
+
+test('askHuman: a default without a time limit would never be given', () => {
+  expect(() => askHuman({ defaultAnswer: 'No.' })).toThrow(/ask_human: defaultAnswer .* needs a timeout/);
+  expect(askHuman({ defaultAnswer: 'No.', timeout: 1000 })).toMatchObject({ execution: 'question' });
 });

@@ -4,7 +4,7 @@
  * each history replays.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defineTool } from 'everlap';
+import { askHuman, defineTool } from 'everlap';
 import type { RunHandle, RunView } from 'everlap/client';
 import { call, text, type StepMaker } from 'everlap/testing';
 import { everlapBundle } from 'everlap/worker';
@@ -135,6 +135,43 @@ test.each<[string, Options, (race: Race) => Contest]>([
     const lane = async (): Promise<void> => {
       for (let index = waiting.shift(); index !== undefined; index = waiting.shift())
         runs.push(await race(index, contest));
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, lane));
+    await replay(runs);
+  },
+  SLOW,
+);
+
+test(
+  'an answer races with its time: what was answered is what the model reads, else the default is',
+  async () => {
+    const tasks = Array.from({ length: RACES }, (_, n) => `question ${n}.`);
+    const script: StepMaker = (_, turn) =>
+      turn === 0 ? call('ask_human', { question: 'Well?' }, { id: 'q' }) : text('Done.');
+    rig = await startRig({
+      agent: { tools: [askHuman({ timeout: 2000, defaultAnswer: 'By default.' })] },
+      byTask: Object.fromEntries(tasks.map((task) => [task, script])),
+    });
+    const waiting = [...tasks.entries()];
+    const runs: RunHandle[] = [];
+    const lane = async (): Promise<void> => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const [index, task] = next;
+        const run = await rig.start({ task });
+        const due = await eventually(async () => (await run.state()).pending[0]?.expiresAt);
+        await sleep(Math.max(0, due - Date.now() - 100 + 200 * spread(index)));
+        const answer = await run.answer({ callId: 'q', text: `Mine, ${index}.` }).then(
+          () => `Mine, ${index}.`,
+          (error: unknown) => {
+            expect(error).toMatchObject({ name: expect.stringMatching(/^Run(Argument|Ended)Error$/) as string });
+            return 'By default.';
+          },
+        );
+        expect(await run.result()).toMatchObject({ status: 'completed' });
+        const read = (await validMessages(run)).find(({ role }) => role === 'tool')?.text;
+        expect(read, task).toBe(answer);
+        runs.push(run);
+      }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, lane));
     await replay(runs);
