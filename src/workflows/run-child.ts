@@ -22,13 +22,11 @@ import { WORKFLOW_TYPE } from '../agents/wire.js';
 import { carve, withChild, type Budget, type Spent } from './child-budget.js';
 import { outcomeOfChild } from './child-result.js';
 import { newChild, type OpenChild } from './children.js';
-import { forceFinishSignal } from './messages.js';
+import { passDown, type AgentWorkflow } from './pass-down.js';
 import { showWaiting, toolSummary } from './presentation.js';
 import { failed, type Outcome } from './run-call.js';
 import type { Run } from './run.js';
 import type { RunnableCall } from './tool-plan.js';
-
-type AgentWorkflow = (input: AgentRunInput) => Promise<AgentResult>;
 
 /** A run of the same id is open still: that of the execution before a reset, which is about to be cancelled. */
 const MAX_OFFERS = 5;
@@ -113,7 +111,7 @@ async function ended(
   const { maxChars } = run.spec.toolResult;
   try {
     const handle = await started();
-    const stop = passOnForceFinish(run, handle);
+    const stop = passDown(run, handle);
     const result = await handle.result().finally(stop);
     settle(run, child, result);
     return outcomeOfChild(name, { result, lastText: child.last?.text ?? null }, maxChars);
@@ -139,21 +137,6 @@ function resultIn({ cause }: ChildWorkflowFailure): AgentResult | null {
 
 function isResult(value: unknown): value is AgentResult {
   return typeof value === 'object' && value !== null && 'status' in value && 'usage' in value && 'costUsd' in value;
-}
-
-/** Tells the child of a force-finish of this run. Returns how to stop watching for one. */
-function passOnForceFinish(run: Run, handle: ChildWorkflowHandle<AgentWorkflow>): () => void {
-  const scope = new CancellationScope();
-  scope
-    .run(async () => {
-      await condition(() => run.state.forceFinish !== null);
-      await handle.signal(forceFinishSignal, { reason: 'The run that called it was told to finish.' });
-    })
-    .catch((error: unknown) => {
-      // The child has ended by itself meanwhile: its result is on its way.
-      if (!isCancellation(error)) run.note(`A child could not be told to finish: ${String(error)}`);
-    });
-  return () => scope.cancel();
 }
 
 function settle(run: Run, child: OpenChild, spent: Spent | null): void {

@@ -106,6 +106,7 @@ test('a rule with a time ends when it is over, in whatever execution; one with a
 
 test('while a call waits the run stays in its execution, though it is due; then it goes on in a new one', async () => {
   const run = await start(byTurn(payment(1), payment(2), payment(3)));
+  await run.setMode('auto');
   for (const n of [1, 2, 3]) {
     await waiting(run, `pay_${n}`);
     const execution = (await executionsOf(rig.temporal, run.id)).at(-1);
@@ -118,6 +119,7 @@ test('while a call waits the run stays in its execution, though it is due; then 
   expect(await run.result()).toMatchObject({ status: 'completed', toolCalls: 3, unconsumedSteering: [] });
   expect((await executionsOf(rig.temporal, run.id)).length).toBeGreaterThan(2);
   expect(paid).toEqual([1, 2, 3]);
+  expect((await run.state()).mode).toBe('auto');
   await validMessages(run);
   await replays(run);
 }, 120_000);
