@@ -23,7 +23,6 @@ import { DEFAULT_TASK_QUEUE } from './agents/define-agent.js';
 import { mcpServersOf, type ConfigOptions } from './agents/define-config.js';
 import type { ArtifactStore } from './artifacts/artifact-store.js';
 import { folderArtifacts } from './artifacts/folder-artifacts.js';
-import type { DefaultActivity } from './mcp/activities.js';
 import { McpPool } from './mcp/pool.js';
 import { checkSdk } from './mcp/sdk.js';
 import { cachedRuns } from './storage/cached-runs.js';
@@ -68,8 +67,6 @@ export class EverlapPlugin extends SimplePlugin {
   private readonly shutdown: Shutdown;
   private readonly mcp: McpPool;
   private readonly artifacts: ArtifactStore;
-  /** The user's own default activity: Everlap's own passes on to it what is no tool. */
-  private defaultActivity: DefaultActivity | undefined;
   /** Whether payloads over Temporal's limit have somewhere to go. */
   private storesLargePayloads = false;
 
@@ -90,7 +87,6 @@ export class EverlapPlugin extends SimplePlugin {
         shutdown: () => shutdown.signal,
         storesLargePayloads: () => this.storesLargePayloads,
         mcp,
-        defaultActivity: () => this.defaultActivity,
       }),
     });
     this.shutdown = shutdown;
@@ -99,9 +95,6 @@ export class EverlapPlugin extends SimplePlugin {
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
-    const theirs: unknown = Reflect.get(options.activities ?? {}, 'default');
-    if (typeof theirs === 'function')
-      this.defaultActivity = (...input): unknown => Reflect.apply(theirs, undefined, input);
     const configured = super.configureWorker({ ...options, ...workflowsOf(options) });
     if (configured.dataConverter?.externalStorage !== undefined) {
       checkOneProtobuf();

@@ -18,13 +18,14 @@ import {
 } from '../agents/wire.js';
 import { boundResult, shortened } from '../artifacts/bound-result.js';
 import type { ArtifactStore } from '../artifacts/artifact-store.js';
-import { callMcpTool, listMcpTools, type DefaultActivity } from '../mcp/activities.js';
+import { callMcpTool, listMcpTools } from '../mcp/activities.js';
 import type { McpPool } from '../mcp/pool.js';
 import type { ModelProvider } from '../models/provider.js';
 import { readResult } from '../tools/read-result.js';
 import { callModel } from './call-model.js';
 import { checkOutput } from './check-output.js';
 import { compactConversation } from './compact-conversation.js';
+import { defaultActivity } from './default-activity.js';
 import { describeAgent } from './describe-agent.js';
 import type { RunCache } from './run-cache.js';
 import { runTool, type ToolDependencies } from './run-tool.js';
@@ -43,26 +44,24 @@ export interface ActivityDependencies extends Pick<ConfigOptions, 'agents' | 'pr
   readonly storesLargePayloads: () => boolean;
   /** The MCP servers of the agents. */
   readonly mcp: McpPool;
-  /** The user's own default activity, where the worker has one. */
-  readonly defaultActivity: () => DefaultActivity | undefined;
 }
 
-export type Activities = Record<
+type Activities = Record<
   string,
   (
     input: never,
   ) => Promise<DescribeAgentOutput | CallModelOutput | CheckOutputOutput | CompactOutput | ToolOutput | VerifyOutput>
-> & {
-  /** Takes whatever no other does. */
-  default?: DefaultActivity;
-};
+>;
 
 type Bound = ToolDependencies['bound'];
 
-/** @throws DefinitionError where a tool's JSON Schema does not compile. */
-export function createActivities(dependencies: ActivityDependencies): Activities {
+/**
+ * The activities of a worker, beside its own.
+ * @throws DefinitionError where a tool's JSON Schema does not compile.
+ */
+export function createActivities(dependencies: ActivityDependencies): (theirs: object) => object {
   const { agents, prices = {}, workspaces = DEFAULT_WORKSPACES, provider, cache, shutdown } = dependencies;
-  const { artifacts, storesLargePayloads, mcp, defaultActivity } = dependencies;
+  const { artifacts, storesLargePayloads, mcp } = dependencies;
   const searchAttributes = hasSearchAttributesCached();
   const describe = { agents: agentsByName(agents), prices, cache, searchAttributes, storesLargePayloads };
   const activities: Activities = {
@@ -82,10 +81,8 @@ export function createActivities(dependencies: ActivityDependencies): Activities
     if (tool.input === undefined) checkOf(tool);
     activities[toolActivity(tool.name)] = (input: unknown) => runTool(tool, { workspaces, bound }, input);
   }
-  if (mcp.names.length > 0) {
-    const dependencies = { describe, workspaces, bound, pool: mcp, passOn: defaultActivity };
-    activities['listMcpTools'] = (input: unknown) => listMcpTools(dependencies, input);
-    activities.default = (...input) => callMcpTool(dependencies, ...input);
-  }
-  return activities;
+  const mcpTools = { describe, workspaces, bound, pool: mcp };
+  if (mcp.names.length > 0) activities['listMcpTools'] = (input: unknown) => listMcpTools(mcpTools, input);
+  const mcpTool = (type: string, input: unknown) => callMcpTool(mcpTools, type, input);
+  return (theirs) => ({ ...theirs, ...activities, default: defaultActivity(mcpTool, theirs) });
 }

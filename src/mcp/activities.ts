@@ -1,7 +1,6 @@
 /**
  * The activities of MCP tools: `listMcpTools`, and the calls. A call's activity has the type `tool.<server>__<tool>` as any
- * tool's, but those names are not known when a worker starts, so they are answered by the worker's default activity; what
- * is not a tool of one of its servers is passed on, or refused in the SDK's own words.
+ * tool's, but those names are not known when a worker starts: they come to the worker's default activity.
  */
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
@@ -22,14 +21,9 @@ import { resultText } from './result-text.js';
 import { Lost, Unreachable, type ServerLink } from './server-link.js';
 import { mcpToolSpecs, policyOf } from './tool-specs.js';
 
-/** An activity of the worker's own that takes whatever no other does. */
-export type DefaultActivity = (...input: unknown[]) => unknown;
-
 export interface McpDependencies extends ToolDependencies {
   readonly describe: DescribeDependencies;
   readonly pool: McpPool;
-  /** The user's own default activity, where the worker has one. */
-  readonly passOn: () => DefaultActivity | undefined;
 }
 
 /** Failure type of `listMcpTools`, to be tried again. */
@@ -88,17 +82,14 @@ type Pinned = Pick<ToolSpec, 'name' | 'description' | 'parameters' | 'approval' 
 };
 const INPUT = z.object({ spec: z.string().optional(), tool: PINNED.optional() });
 
-/** The worker's default activity. */
-export async function callMcpTool(dependencies: McpDependencies, ...input: unknown[]): Promise<unknown> {
-  const { activityType } = Context.current().info;
+/** Calls the tool of this activity type; undefined where it is none of the worker's MCP servers. */
+export function callMcpTool(
+  dependencies: McpDependencies,
+  activityType: string,
+  input: unknown,
+): Promise<ToolOutput> | undefined {
   const link = linkOf(dependencies.pool, activityType);
-  if (link !== undefined) return call(dependencies, link, activityType, input[0]);
-  const passOn = dependencies.passOn();
-  if (passOn !== undefined) return passOn(...input);
-  throw ApplicationFailure.create({
-    type: 'NotFoundError',
-    message: `Activity function ${activityType} is not registered on this Worker, nor is it a tool of its MCP servers (${dependencies.pool.names.join(', ')}).`,
-  });
+  return link && call(dependencies, link, activityType, input);
 }
 
 function linkOf(pool: McpPool, activityType: string): ServerLink | undefined {

@@ -2,13 +2,14 @@
  * Whether a call may run: at once, after a person's decision, or not at all. Waiting costs no timer and no history, unless
  * the tool has a time limit for it; the wait ends with a decision, a force-finish, a cancel or the deadline.
  */
-import { condition, isCancellation, proxyLocalActivities } from '@temporalio/workflow';
+import { condition, isCancellation, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { ToolSpec } from '../agents/spec.js';
 import { toolActivity, type ToolInput, type ToolOutput } from '../agents/wire.js';
 import type { Json, JsonObject } from '../conversation/json.js';
 import { readFailure } from './activity-failures.js';
 import { approvedByRule, callName, closePending, type Decision, type PendingCall } from './decisions.js';
 import { showWaiting } from './presentation.js';
+import { isGone } from './run-call.js';
 import type { Run } from './run.js';
 import { allTakenIn } from './safe-point.js';
 import { forbids, PLAN_MODE, type RunnableCall } from './tool-plan.js';
@@ -135,25 +136,34 @@ type Gate = { readonly kind: 'ask' } | Verdict;
  */
 export async function askGate(run: Run, tool: ToolSpec, input: ToolInput): Promise<Gate> {
   try {
-    const output = await gateOf(tool)({ ...input, gate: true, ...(tool.mcp && { tool }) });
+    const output = await askTool(tool, { ...input, gate: true, ...(tool.mcp && { tool }) });
     if ('ask' in output) return output.ask ? { kind: 'ask' } : { kind: 'run', args: input.args };
     return 'text' in output ? { kind: 'result', ...output } : { kind: 'ask' };
   } catch (error) {
     const failure = isCancellation(error) ? null : readFailure(error);
     if (failure === null) throw error;
+    if (failure.kind === 'unregistered') return { kind: 'result', ...isGone(tool) };
     run.note(`Whether ${tool.name} needs an approval could not be told (${failure.message}); a person is asked.`);
     return { kind: 'ask' };
   }
 }
 
-function gateOf(tool: ToolSpec): (input: ToolInput) => Promise<ToolOutput> {
-  const name = toolActivity(tool.name);
-  const gate = proxyLocalActivities<Record<string, (input: ToolInput) => Promise<ToolOutput>>>({
-    startToCloseTimeout: '10 seconds',
-    retry: { maximumAttempts: 3 },
-  })[name];
-  if (gate === undefined) throw new Error(`There is no activity ${name}.`);
-  return gate;
+type Gates = Record<string, (input: ToolInput) => Promise<ToolOutput>>;
+
+async function askTool({ name }: ToolSpec, input: ToolInput): Promise<ToolOutput> {
+  const options = { startToCloseTimeout: '10 seconds', retry: { maximumAttempts: 3 } } as const;
+  const ask = (gates: Gates): Promise<ToolOutput> => {
+    const gate = gates[toolActivity(name)];
+    if (gate === undefined) throw new Error(`There is no activity ${toolActivity(name)}.`);
+    return gate(input);
+  };
+  try {
+    return await ask(proxyLocalActivities<Gates>(options));
+  } catch (error) {
+    if (readFailure(error)?.kind !== 'unregistered') throw error;
+    // Another worker may know it: a deploy is under way.
+    return ask(proxyActivities<Gates>({ ...options, summary: `${name} · approval?` }));
+  }
 }
 
 function refuse(text: string): Verdict {

@@ -39,9 +39,11 @@ export async function runCall(run: Run, tool: ToolSpec, input: ToolInput): Promi
     const output = await attempt(run, tool, input);
     if ('text' in output) return output;
     if (output.kind === 'unregistered') {
+      // A local one was asked of this run's own worker only; another may know it.
+      if (tool.execution === 'local') return runCall(run, { ...tool, execution: 'activity' }, input);
       // It surely did not run. `once` tools have no retry of Temporal's, so a deploy under way is waited out here.
       if (offers >= MAX_UNREGISTERED || tool.effects !== 'once') {
-        return failed(`Error: the tool ${tool.name} is not there any more: no worker knows it. Go on without it.`);
+        return isGone(tool);
       }
       offers += 1;
       await sleep(UNREGISTERED_WAIT_MS);
@@ -92,10 +94,11 @@ function callInfo(run: Run, { call, index, tool }: RunnableCall, args: JsonObjec
 async function attempt(run: Run, tool: ToolSpec, input: ToolInput): Promise<Outcome | FailedActivity> {
   try {
     const output = await schedule(run, tool, input);
-    if ('text' in output) return output;
+    // Whatever a team's own default activity makes of a tool that is gone may be anything.
+    if (typeof output === 'object' && output !== null && 'text' in output) return output;
     return { kind: 'threw', type: 'Error', message: `${tool.name} answered with something that is no result` };
   } catch (error) {
-    return failureOf(error);
+    return failureOf(tool, error);
   }
 }
 
@@ -136,7 +139,7 @@ async function reconcile(
       const answer = await schedule(run, tool, { ...input, reconcile: true });
       return 'text' in answer ? answer : 'not_done';
     } catch (error) {
-      why = `${why}; asked for its outcome, it failed: ${failureOf(error).message}`;
+      why = `${why}; asked for its outcome, it failed: ${failureOf(tool, error).message}`;
     }
   }
   const text = `Outcome unknown: ${tool.name} was started, and ${why}. It may or may not have taken effect; find out before you call it again.`;
@@ -144,13 +147,18 @@ async function reconcile(
   return failed(text);
 }
 
-function failureOf(error: unknown): FailedActivity {
-  // Cancelled by somebody else than this run: a worker in another language, an operator.
-  const isForeign = isCancellation(error) && !CancellationScope.current().consideredCancelled;
+function failureOf({ execution }: ToolSpec, error: unknown): FailedActivity {
+  // Cancelled by somebody else than this run: a worker in another language, an operator. Not so a local activity: when it is
+  // replayed, its end comes before the timer that has cancelled it.
+  const isForeign = execution !== 'local' && isCancellation(error) && !CancellationScope.current().consideredCancelled;
   if (isForeign) return { kind: 'threw', type: 'Cancelled', message: 'it was cancelled' };
   const failure = isCancellation(error) ? null : readFailure(error);
   if (failure === null) throw error;
   return failure;
+}
+
+export function isGone({ name }: ToolSpec): Outcome {
+  return failed(`Error: the tool ${name} is not there any more: no worker knows it. Go on without it.`);
 }
 
 export function failed(text: string): Outcome {

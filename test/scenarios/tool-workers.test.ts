@@ -1,7 +1,9 @@
 /** Tools and the workers that run them: deploys that remove one, local activities, what a tool is told, signs of life. */
-import { NativeConnection } from '@temporalio/worker';
+import { join } from 'node:path';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import { defineAgent, defineTool, type ToolContext, type ToolDefinition, type ToolOptions } from 'everlap';
-import { call, calls, gate, text } from 'everlap/testing';
+import { call, calls, gate, text, type RecordedRequest } from 'everlap/testing';
+import { EverlapPlugin, openaiChat } from 'everlap/worker';
 import { afterEach, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { containing } from '../support/cases.js';
@@ -23,7 +25,10 @@ async function workerWith(...tools: readonly ToolDefinition[]): Promise<RunningW
 }
 
 const of =
-  (options: Partial<Pick<ToolOptions<z.ZodObject>, 'effects' | 'execution' | 'concurrency'>>, timeout?: number) =>
+  (
+    options: Partial<Pick<ToolOptions<z.ZodObject>, 'effects' | 'execution' | 'concurrency' | 'approval'>>,
+    timeout?: number,
+  ) =>
   (name: string, execute: (context: ToolContext) => unknown) =>
     defineTool({
       name,
@@ -38,6 +43,8 @@ const removed: Record<string, Parameters<typeof of>[0]> = {
   once: {},
   idempotent: { effects: 'idempotent' },
   none: { effects: 'none' },
+  local: { effects: 'none', execution: 'local' },
+  'one that a function approves': { effects: 'none', approval: () => false },
 };
 
 describe('a tool that a deploy has removed', () => {
@@ -74,6 +81,60 @@ describe('a tool that a deploy has removed', () => {
       },
       { role: 'tool', callId: expect.any(String) as unknown, name: 'kept', text: 'still here' },
     ]);
+  });
+});
+
+describe('the plugin in a worker that has activities of its own', () => {
+  const own = { double: async (n: number) => 2 * n };
+  const rest = { ...own, default: async (...input: unknown[]) => `rest ${input.join()}` };
+
+  async function teamWorker(activities: object, ...tools: readonly ToolDefinition[]): Promise<Worker> {
+    const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
+    connections.push(connection);
+    const agent = defineAgent({ name: 'tester', instructions: 'You are being tested.', model: 'gpt-5-mini', tools });
+    const provider = openaiChat({ baseUrl: rig.model.baseUrl, apiKey: 'scripted' });
+    const workspaces = join(rig.folder, 'workspaces');
+    const plugins = [new EverlapPlugin({ agents: [agent], provider, workspaces })];
+    return Worker.create({ connection, taskQueue: rig.taskQueue, plugins, activities });
+  }
+
+  test.each([
+    ['none by default', own, 'Error: the tool gone is not there any more: no worker knows it. Go on without it.'],
+    ['one by default', rest, 'Error: gone answered with something that is no result'],
+  ])('%s: a removed local tool is a result text', async (_, activities, told) => {
+    const hold = gate();
+    const gone = of({ effects: 'none', execution: 'local' })('gone', () => 'never');
+    const script = ({ messages }: RecordedRequest) =>
+      messages.some(({ role }) => role === 'tool') ? text('Done.') : { ...call('gone'), waitFor: hold };
+    rig = await startRig({ startWorker: false, script });
+    const first = await teamWorker(activities, gone);
+    const running = first.run();
+    const run = await rig.start();
+    await hold.reached;
+    first.shutdown();
+    await running;
+    const second = await teamWorker(activities);
+    await second.runUntil(async () => {
+      hold.open();
+      expect(await run.result()).toMatchObject({ status: 'completed', output: 'Done.' });
+      expect((await run.messages())[2]).toMatchObject({ role: 'tool', isError: true, text: told });
+    });
+  });
+
+  test.each([
+    ['none by default', own, { type: 'NotFoundError', message: containing('other is not registered on this Worker') }],
+    ['one by default', rest, undefined],
+  ])('%s: its own activities are called as before', async (_, activities, refused) => {
+    rig = await startRig({ startWorker: false, script: [] });
+    const worker = await teamWorker(activities);
+    const options = { taskQueue: rig.taskQueue, startToCloseTimeout: '10 seconds', retry: { maximumAttempts: 1 } };
+    const ask = (type: string, n: number) =>
+      rig.temporal.activity.execute(type, { ...options, id: `${rig.taskQueue}-${type}`, args: [n] });
+    await worker.runUntil(async () => {
+      expect(await ask('double', 2)).toBe(4);
+      if (refused === undefined) expect(await ask('other', 3)).toBe('rest 3');
+      else await expect(ask('other', 3)).rejects.toMatchObject({ cause: refused });
+    });
   });
 });
 
@@ -128,7 +189,8 @@ describe('execution: local', () => {
       );
     });
     rig = await startRig({ agent: { tools: [hangs] }, script: [call('hangs')] });
-    const run = await rig.start();
+    // It holds the workflow task, and what comes is taken in when most of that task's time is over: sooner than its own.
+    const run = await rig.start({ workflow: { workflowTaskTimeout: '3 seconds' } });
     await reached.reached;
     if (end === 'the run') await run.cancel();
     else await run.setLimits({ duration: 1 });
