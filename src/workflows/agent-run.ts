@@ -80,21 +80,34 @@ async function live(run: Run): Promise<AgentResult> {
 }
 
 async function runToEnd(run: Run): Promise<Ending> {
-  const ending = await endOf(run, () => laps(run));
+  const ending = await laps(run);
   // The end is decided: what comes from here on, while the run sums up too, is refused, not accepted for nothing.
   run.ending = ending;
   // Whatever ended the run between an answer and its tools: no call stays without a result.
   closeCalls(run, openCalls(run.state.conversation.messages));
   if (ending.status !== 'exhausted' || run.specIfKnown?.onLimit !== 'summarize') return ending;
-  return endOf(run, () => summarise(run, ending));
+  try {
+    return await summarise(run, ending);
+  } catch (error) {
+    return endingOf(run, error);
+  }
 }
 
 /** Lap after lap, until one of them ends the run. Without laps, the first is the only one. */
 async function laps(run: Run): Promise<Ending> {
   for (;;) {
-    const ending = await endOf(run, async () => (await begin(run)) ?? (await converse(run)));
-    const final = await endLap(run, ending);
-    if (final) return final;
+    let ending: Ending;
+    try {
+      ending = (await begin(run)) ?? (await converse(run));
+    } catch (error) {
+      ending = endingOf(run, error);
+    }
+    try {
+      const final = await endLap(run, ending);
+      if (final) return final;
+    } catch (error) {
+      return endingOf(run, error);
+    }
   }
 }
 
@@ -103,16 +116,14 @@ async function converse(run: Run): Promise<Ending> {
   for (;;) {
     const none = await nextMessage(run);
     if (none) return none;
-    const ending = await endMessage(run, await endOf(run, () => loop(run)));
-    if (ending) return ending;
-  }
-}
-
-async function endOf(run: Run, work: () => Promise<Ending>): Promise<Ending> {
-  try {
-    return await work();
-  } catch (error) {
-    return endingOf(run, error);
+    let ending: Ending;
+    try {
+      ending = await loop(run);
+    } catch (error) {
+      ending = endingOf(run, error);
+    }
+    const final = await endMessage(run, ending);
+    if (final) return final;
   }
 }
 

@@ -60,7 +60,7 @@ async function runPlan(run: Run, plan: readonly PlannedCall[], outcomes: Outcome
   run.callsToCome = free.filter(isRunnable).length;
   run.enter('tools');
   try {
-    await run.within(async () => {
+    await run.within(() => {
       // Calls that wait for a person hold up nobody. Once approved, each runs alone, after the free ones.
       let last = runGroups(run, free, outcomes);
       const decided = waiting.map(async (planned) => {
@@ -78,7 +78,7 @@ async function runPlan(run: Run, plan: readonly PlannedCall[], outcomes: Outcome
         })();
         await last;
       });
-      await allOf([last, ...decided]);
+      return allOf([last, ...decided]);
     });
   } catch (error) {
     if (!(error instanceof DeadlinePassed)) throw error;

@@ -154,9 +154,9 @@ export class Run {
   async within<T>(work: () => Promise<T>): Promise<T> {
     if (this.isPastDeadline) throw new DeadlinePassed();
     try {
-      return await CancellationScope.cancellable(async () => {
+      return await CancellationScope.cancellable(() => {
         this.work = CancellationScope.current();
-        return await work();
+        return work();
       });
     } catch (error) {
       if (isCancellation(error) && !CancellationScope.current().consideredCancelled) {
