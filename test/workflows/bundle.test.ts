@@ -64,7 +64,8 @@ test('everlap/workflows bundles without a warning, and brings no Node module, no
 test('the prebuilt bundle has the same modules, and says nothing of where it was built', async () => {
   const { code } = everlapBundle();
   const { modules } = await bundle(everlapWorkflows);
-  expect(modulesOf(code).filter(isEverlaps).sort()).toEqual(modules.filter(isEverlaps).sort());
+  const own = modulesOf(code).filter((module) => isEverlaps(module) && !module.endsWith('/shallow-stacks.js'));
+  expect(own.sort()).toEqual(modules.filter(isEverlaps).sort());
   const [, map = ''] = code.split('//# sourceMappingURL=data:application/json;charset=utf-8;base64,');
   const readable = code + Buffer.from(map, 'base64').toString();
   const here = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
