@@ -41,7 +41,9 @@ test('progress is told without the secrets of the server', async () => {
   const beats: unknown[] = [];
   environment.on('heartbeat', (details: unknown) => beats.push(details));
   try {
-    const output = await environment.run(async () => callMcpTool(dependencies, 'tool.odd__progress', { args: {}, call, tool }));
+    const output = await environment.run(async () =>
+      callMcpTool(dependencies, 'tool.odd__progress', { args: {}, call, tool }),
+    );
     expect(output).toEqual({ text: 'whole' });
     expect(beats).toContain('1 of 2: half, with [secret]');
   } finally {
