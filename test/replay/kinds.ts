@@ -218,6 +218,18 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     script: [call('look', { n: 1 }), text('Some.'), text('More.'), text('ALL DONE')],
     ends: 'completed/promise_kept',
   },
+  session: {
+    agent: { session: { limits: { turns: 2 } }, tools: [look] },
+    start: { task: '' },
+    script: [text('One.'), call('look', { n: 1 }), call('look', { n: 2 }), text('Three.')],
+    act: async (run) => {
+      await run.followUp('First.');
+      await run.followUp('Second, which is too long for its limit.');
+      await run.followUp('Third.');
+      await run.forceFinish();
+    },
+    ends: 'stopped/force_finished',
+  },
   'sub-agents': {
     agents: [agent('chief', { tools: [agentTool(agent('clerk'), { description: 'Does one task.' })] })],
     script: ({ messages }) => {
