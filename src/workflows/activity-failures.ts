@@ -1,6 +1,6 @@
 /** Reading the failures of activities: what they say, and what they mean. Pure. */
 import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/common';
-import { NOT_LOADED, WORKER_SHUTDOWN } from '../agents/wire.js';
+import { NOT_LOADED, UNKNOWN_HEAD, WORKER_SHUTDOWN } from '../agents/wire.js';
 import { cutText } from '../conversation/cut-text.js';
 
 export type FailedActivity =
@@ -43,4 +43,9 @@ export function isLost(failure: FailedActivity): boolean {
     failure.kind === 'unregistered' ||
     (failure.kind === 'threw' && (failure.type === WORKER_SHUTDOWN || failure.type === NOT_LOADED))
   );
+}
+
+/** The worker's code makes other hashes than the one that had the conversation before: it has to be sent anew. */
+export function isUnknownHead(failure: FailedActivity): boolean {
+  return failure.kind === 'threw' && failure.type === UNKNOWN_HEAD;
 }

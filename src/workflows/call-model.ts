@@ -5,8 +5,8 @@
  */
 import { isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { Ending, FailedReason } from '../agents/result.js';
-import { UNKNOWN_HEAD, WORKER_SHUTDOWN, type CallModelInput, type CallModelOutput } from '../agents/wire.js';
-import { isLost, MAX_LOST, readFailure, type FailedActivity } from './activity-failures.js';
+import { WORKER_SHUTDOWN, type CallModelInput, type CallModelOutput } from '../agents/wire.js';
+import { isLost, isUnknownHead, MAX_LOST, readFailure, type FailedActivity } from './activity-failures.js';
 import { compactAfterOverflow, mayCompactAfterOverflow } from './compaction.js';
 import { estimatedInput } from './context-size.js';
 import { addCost, addUsage, outputBudget } from './limits.js';
@@ -54,12 +54,14 @@ export async function callModel(run: Run, which: Which = 'next'): Promise<Answer
       if (read === null) throw error;
       failure = read;
     }
+    if (isUnknownHead(failure) && run.state.conversation.head.length > 0) {
+      forgetHead(run.state.conversation);
+      continue;
+    }
     run.note(`${model} did not answer: ${failure.message}`);
     if (isOverflow(failure)) {
       if (!mayCompactAfterOverflow(run)) return failed('context_overflow');
       await compactAfterOverflow(run);
-    } else if (isUnknownHead(failure) && run.state.conversation.head.length > 0) {
-      forgetHead(run.state.conversation);
     } else if (isLost(failure) && (lost += 1) <= MAX_LOST) {
       attempts = Math.max(1, attempts - attemptsUsed(failure));
     } else {
@@ -106,10 +108,6 @@ function schedule(
 
 function isOverflow(failure: FailedActivity): boolean {
   return failure.kind === 'threw' && failure.type === 'overflow';
-}
-
-function isUnknownHead(failure: FailedActivity): boolean {
-  return failure.kind === 'threw' && failure.type === UNKNOWN_HEAD;
 }
 
 /** Attempts that the model had before its worker shut down. */

@@ -7,12 +7,12 @@ import { MAX_SUMMARY_ATTEMPTS, type CompactInput, type CompactOutput } from '../
 import { applyCompaction, planCompaction, withoutSummary } from '../conversation/compaction.js';
 import { headAndTail } from '../conversation/cut-text.js';
 import { estimateMessages } from '../models/estimate.js';
-import { isLost, MAX_LOST, readFailure } from './activity-failures.js';
+import { isLost, isUnknownHead, MAX_LOST, readFailure } from './activity-failures.js';
 import { estimatedInput, fixedTokens, tokensPerEstimate } from './context-size.js';
 import { addCost, addUsage, outputBudget } from './limits.js';
 import type { Run } from './run.js';
 import { newConversation } from './run-state.js';
-import { sendable } from './sendable.js';
+import { forgetHead, sendable } from './sendable.js';
 
 /** A provider that still says "too long" after this many compactions is not helped by another. */
 const MAX_OVERFLOWS_IN_A_ROW = 2;
@@ -106,7 +106,8 @@ async function planned(run: Run, targetTokens: number): Promise<CompactOutput> {
     } catch (error) {
       const failure = isCancellation(error) ? null : readFailure(error);
       if (failure === null) throw error;
-      if (!isLost(failure) || lost > MAX_LOST) return alone(failure.message);
+      if (isUnknownHead(failure) && state.conversation.head.length > 0) forgetHead(state.conversation);
+      else if (!isLost(failure) || lost > MAX_LOST) return alone(failure.message);
     }
   }
 }

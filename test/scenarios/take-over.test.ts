@@ -1,9 +1,12 @@
 /** SCENARIO 40: another worker takes over in mid-run with an empty cache: one query, the same conversation byte for byte. */
+import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { defineTool } from 'everlap';
-import { call, text, type RecordedRequest, type Step } from 'everlap/testing';
-import { afterEach, expect, test } from 'vitest';
+import type { RunHandle } from 'everlap/client';
+import { call, gate, text, type RecordedRequest, type Step } from 'everlap/testing';
+import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { startRig, type Rig } from '../support/rig.js';
+import { eventsOf } from '../support/history.js';
+import { eventually, startRig, type Rig } from '../support/rig.js';
 
 const rigs: Rig[] = [];
 afterEach(() => Promise.all(rigs.splice(0).map((rig) => rig.stop())));
@@ -105,4 +108,82 @@ test('a conversation of more than one page is asked for page by page, and nothin
   const before = rig.model.requests.at(-2);
   const whole = JSON.stringify(last?.body.messages);
   expect(whole.startsWith(JSON.stringify(before?.body.messages).slice(0, -1))).toBe(true);
+});
+
+describe('a worker whose code makes other hashes than the one before it (a deploy)', () => {
+  const turned = (hash: string): string => [...hash].reverse().join('');
+  const inTurnedHashes: ActivityInboundCallsInterceptor = {
+    async execute(input, next) {
+      const [asked] = input.args;
+      const given = ASKED.safeParse(asked).data;
+      if (given === undefined) return next(input);
+      const base = { ...given.base, hash: turned(given.base.hash) };
+      const answer = ANSWER.parse(await next({ ...input, args: [{ ...given, base }] }));
+      return answer.head === undefined ? answer : { ...answer, head: turned(answer.head) };
+    },
+  };
+  const ASKED = z.looseObject({ base: z.object({ hash: z.string(), length: z.number() }) });
+  const ANSWER = z.looseObject({ head: z.string().optional() });
+  const before = { worker: { interceptors: { activity: [() => ({ inbound: inTurnedHashes })] } } };
+
+  /** The run's failed activities, by type and failure type. */
+  async function failures(rig: Rig, run: RunHandle): Promise<string[]> {
+    const events = await eventsOf(rig.temporal, run.id);
+    return events.flatMap(({ activityTaskFailedEventAttributes: failed }) => {
+      const scheduled = events[Number(failed?.scheduledEventId) - 1]?.activityTaskScheduledEventAttributes;
+      return failed ? [`${scheduled?.activityType?.name}: ${failed.failure?.applicationFailureInfo?.type}`] : [];
+    });
+  }
+
+  test('is sent the conversation anew, once; no model call is made twice, and nothing is lost', async () => {
+    const rig = await rigOf();
+    const first = await rig.startWorker(before);
+    const run = await rig.start();
+    await rig.model.waitForRequest(3);
+    await run.pause();
+    await first.stop();
+    await countingWorker(rig);
+    await run.resume();
+    expect(await run.result()).toMatchObject({ status: 'completed', output: 'Done.', turns: 6 });
+    expect(await failures(rig, run)).toEqual(['callModel: unknown_head']);
+    expect(rig.model.requests).toHaveLength(6);
+    expect(rig.model.requests.at(-1)?.messages.filter(({ role }) => role === 'assistant')).toHaveLength(5);
+    expect(await run.state()).toMatchObject({ lastError: null });
+  });
+
+  test('compacts the conversation with a summary all the same', async () => {
+    const hold = gate();
+    const grows = defineTool({
+      name: 'look',
+      description: 'Looks at something.',
+      input: z.object({ n: z.number() }),
+      effects: 'none',
+      execute: ({ n }) => `Seen ${n}: ${'x'.repeat(n < 3 ? 100 : 9000)}`,
+    });
+    const wantsSummary = ({ body }: RecordedRequest): boolean => body.tools === undefined;
+    const rig = await startRig({
+      agent: { tools: [grows], context: { window: 3000, keepTurns: 1 } },
+      script: (request) => {
+        if (wantsSummary(request)) return text('Two things were seen.');
+        const turn = rig.model.requests.filter((one) => !wantsSummary(one)).length;
+        if (turn > 3) return text('Done.');
+        return { ...call('look', { n: turn }), ...(turn === 3 && { waitFor: hold }) };
+      },
+      startWorker: false,
+    });
+    rigs.push(rig);
+    const first = await rig.startWorker(before);
+    const run = await rig.start();
+    await hold.reached;
+    await run.temporal.signal('pause');
+    hold.open();
+    await eventually(async () => (await run.state()).status === 'paused');
+    await first.stop();
+    await countingWorker(rig);
+    await run.resume();
+    expect(await run.result()).toMatchObject({ status: 'completed', output: 'Done.' });
+    expect(await failures(rig, run)).toEqual(['compactConversation: unknown_head']);
+    expect(await run.state()).toMatchObject({ compactions: 1, lastError: null });
+    expect(JSON.stringify(rig.model.requests.at(-1)?.messages)).toContain('Two things were seen.');
+  });
 });
