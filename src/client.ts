@@ -29,6 +29,7 @@ export type {
   MessagesPage,
   PendingView,
   QueuedAnswer,
+  QueuedMessage,
   RememberMessage,
   RunView,
   StandingAnswer,

@@ -98,8 +98,10 @@ export class EverlapPlugin extends SimplePlugin {
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
-    const bundlerOptions = { ...options.bundlerOptions, ...loadedOnce(options.bundlerOptions?.preloadModules) };
-    const configured = super.configureWorker({ ...options, ...workflowsOf(options), bundlerOptions });
+    const withWorkflows = { ...options, ...workflowsOf(options) };
+    const { workflowBundle, bundlerOptions } = withWorkflows;
+    const shared = { bundlerOptions: { ...bundlerOptions, ...loadedOnce(bundlerOptions?.preloadModules) } };
+    const configured = super.configureWorker({ ...withWorkflows, ...(workflowBundle === undefined && shared) });
     if (configured.dataConverter?.externalStorage !== undefined) {
       checkOneProtobuf();
       this.storesLargePayloads = true;

@@ -1,6 +1,6 @@
 /** Asks the person at the terminal for what waits in a run, and in runs below it: approvals, and questions of agents. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RunArgumentError, RunEndedError, type PendingView, type RunHandle } from '../client.js';
+import type { PendingView, RunHandle } from '../client.js';
 import { isJsonObject } from '../conversation/json.js';
 import { sentenceOf } from './cli-error.js';
 import { printable } from './output.js';
@@ -33,7 +33,7 @@ async function decide(run: RunHandle, call: PendingView, here: Here, signal: Abo
   transcript.line(printable(call.kind === 'question' ? questionText(call) : approvalText(call)));
   transcript.asking = terminal;
   try {
-    const line = await terminal.ask('> ', AbortSignal.any([signal, withdrawn.signal]));
+    const line = await terminal.ask('> ', AbortSignal.any([signal, withdrawn.signal]), true);
     transcript.asking = null;
     if (line === null && withdrawn.signal.aborted) return transcript.line('It was decided elsewhere.');
     // No more lines will come: the run waits for somebody else.
@@ -72,8 +72,8 @@ async function send(run: RunHandle, call: PendingView, line: string): Promise<st
         return 'Denied, with that as the reason.';
     }
   } catch (error) {
-    if (error instanceof RunArgumentError || error instanceof RunEndedError) return sentenceOf(error);
-    throw error;
+    // Decided elsewhere, ended, or not reached just now: what still waits is asked for again.
+    return sentenceOf(error);
   }
 }
 
@@ -106,13 +106,13 @@ function askedOf({ args }: PendingView): { question: string; options: string[] }
 }
 
 /** Aborts when the call does not wait any more. Returns how to stop looking. */
-function lookFor(run: RunHandle, { callId }: PendingView, gone: AbortController): () => void {
+function lookFor(run: RunHandle, call: PendingView, gone: AbortController): () => void {
   let looking = false;
   const timer = setInterval(() => {
     if (looking) return;
     looking = true;
     void pendingOf(run)
-      .then((pending) => pending.every((one) => one.callId !== callId) && gone.abort())
+      .then((pending) => pending.every((one) => one.callId !== call.callId || one.run !== call.run) && gone.abort())
       .finally(() => (looking = false));
   }, LOOK_EVERY_MS);
   return () => clearInterval(timer);

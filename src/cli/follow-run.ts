@@ -73,8 +73,6 @@ function startDeciding(run: RunHandle, transcript: Transcript): () => Promise<vo
   const stop = new AbortController();
   let terminal: Terminal | undefined;
   const deciding = decideHere(run, { transcript, terminal: () => (terminal ??= new Terminal()) }, stop.signal);
-  // What goes wrong with the server, the events tell.
-  deciding.catch(() => undefined);
   return async () => {
     stop.abort();
     await deciding;

@@ -34,9 +34,12 @@ export class Terminal {
     this.input.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   }
 
-  /** The next line; null where there is no more, or the signal aborts. */
-  async ask(question: string, signal?: AbortSignal): Promise<string | null> {
-    const early = this.lines.shift();
+  /**
+   * The next line; null where there is no more, or the signal aborts.
+   * @param unseen what was typed before is no answer to this question, and stays for the next.
+   */
+  async ask(question: string, signal?: AbortSignal, unseen = false): Promise<string | null> {
+    const early = unseen ? undefined : this.lines.shift();
     if (early !== undefined) return early;
     if (this.closed || signal?.aborted) return null;
     this.input.setPrompt(question);

@@ -13,7 +13,7 @@ export type FollowUpReply = Exclude<FollowUpAnswer, ContinuedMessage>;
 
 /** Runs that may end, one after the other, at the very moment where a message comes. */
 const MAX_RUNS = 5;
-const BETWEEN_RUNS_MS = 200;
+const BETWEEN_MS = 100;
 
 /** Sends a message again, under its id, where the run goes on in a new execution before it has answered. */
 export async function untilAnswered(
@@ -23,6 +23,7 @@ export async function untilAnswered(
   for (let next = message; ;) {
     const taken = await send(next);
     if (!('continued' in taken)) return taken;
+    await sleep(BETWEEN_MS);
     next = { text: typeof message === 'string' ? message : message.text, id: taken.id };
   }
 }
@@ -65,8 +66,10 @@ async function overRuns(
       );
     } catch (error) {
       const known = toRunError(error, start.workflowId, 'followUp');
-      if (!(known instanceof RunEndedError) || known.status === 'failed' || run === MAX_RUNS) throw known;
-      await sleep(BETWEEN_RUNS_MS);
+      // Only what the run itself has said: one that somebody terminated is not to begin anew.
+      const isFollowed = known instanceof RunEndedError && known.status !== undefined && known.status !== 'failed';
+      if (!isFollowed || run === MAX_RUNS) throw known;
+      await sleep(BETWEEN_MS);
     }
   }
 }

@@ -122,6 +122,9 @@ function checkTarget(where: string, options: McpServerOptions): void {
   if (url !== undefined && (typeof url !== 'string' || !/^https?:\/\/[^/]/.test(url))) {
     throw new DefinitionError(`${where}: url must begin with http:// or https://.`);
   }
+  if (url !== undefined && /^https?:\/\/[^/?#]*@/.test(url)) {
+    throw new DefinitionError(`${where}: url must not have a name or password in it; give them in headers or auth.`);
+  }
 }
 
 function checkPolicy(where: string, policy: McpToolPolicy): void {

@@ -21,9 +21,8 @@ export class Secrets {
     for (const [name, value] of Object.entries(env)) if (LOOKS_SECRET.test(name)) this.add(value);
   }
 
-  /** Of a URL: a password, and parameters whose names say so. */
+  /** Of a URL: parameters whose names say so. */
   addUrl(url: URL): void {
-    this.add(decodeURIComponent(url.password));
     for (const [name, value] of url.searchParams) if (LOOKS_SECRET.test(name)) this.add(value);
   }
 

@@ -15,7 +15,7 @@ import { begin } from './begin.js';
 import { compactIfLong } from './compaction.js';
 import { continueIfDue } from './continue-as-new.js';
 import { watchDeadline } from './deadline.js';
-import { endingOf, isEnding, outputOf, resultOf, summarise } from './ending.js';
+import { endingOf, isEnding, lastAnswer, resultOf, summarise } from './ending.js';
 import { takeOver } from './hand-over.js';
 import { endLap } from './laps.js';
 import { exhaustedLimit } from './limits.js';
@@ -66,7 +66,7 @@ async function live(run: Run): Promise<AgentResult> {
   stopWatching();
   stopReporting();
   run.ending = ending;
-  giveAnswer(run, ending.reason, outputOf(run, ending));
+  giveAnswer(run, ending.reason, lastAnswer(run, ending));
   run.leaving = 'end';
   // Updates under way get their answer before the run is closed. Within another workflow the handlers are that one's too,
   // and one of them may be waiting for this very run.
@@ -196,6 +196,6 @@ function endedByTool(run: Run, results: readonly ToolMessage[]): boolean {
   const last = results.find(
     ({ name, isError }) => isError === undefined && run.spec.tools.some((tool) => tool.name === name && tool.ends),
   );
-  if (last !== undefined) run.state.lastText = last.text;
+  if (last !== undefined) run.hear(last.text);
   return last !== undefined;
 }

@@ -20,7 +20,7 @@ export function giveAnswer(run: Run, reason: Reason, answer: string | null): voi
   const { state } = run;
   const id = state.message?.id ?? null;
   state.message = null;
-  if (id !== null) state.answers.push({ id, turn: state.turns, reason, answer });
+  if (id !== null && run.session !== undefined) state.answers.push({ id, turn: state.turns, reason, answer });
   forgetOldAnswers(state, run.awaited);
 }
 
@@ -42,9 +42,9 @@ export function forgetOldAnswers(state: RunState, awaited: ReadonlySet<string> =
  * Waits for the answer to a message; outside of a session only for the knowledge that it is none.
  * @throws ApplicationFailure RunEnded, where the run ends before it has taken the message.
  */
-export async function answerTo(run: Run, id: string, position: number): Promise<FollowUpAnswer | Refused> {
+export async function awaitAnswer(run: Run, id: string, position: number): Promise<FollowUpAnswer | Refused> {
   await until(() => run.specIfKnown !== null || run.leaving !== null);
-  if (run.leaving === null && run.session === undefined) return { position };
+  if (run.specIfKnown !== null && run.session === undefined) return { position };
   run.awaited.add(id);
   try {
     await until(() => run.leaving !== null || !isUnderWay(run.state, id));
@@ -68,7 +68,7 @@ function isUnderWay({ message, followUps }: RunState, id: string): boolean {
 
 function lost(id: string): Refused {
   return {
-    refused: `the message ${id} was answered before, and its answer is not at hand any more; see \`messages\`.`,
+    refused: `the message ${id} was taken before, and its answer is not at hand any more; see \`messages\`.`,
   };
 }
 

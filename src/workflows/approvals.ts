@@ -38,8 +38,8 @@ export async function decide(run: Run, planned: RunnableCall, input: ToolInput):
   if (gate.kind !== 'ask') return gate;
   // Nobody is asked for what would not run anyway: the mode may have changed meanwhile.
   if (forbids(run.mode, tool)) return refuse(PLAN_MODE);
-  if (approvedByRule(run.state, tool.name, args, now)) return granted(run, args);
   if (isUsedUp(run)) return refuse(USED_UP);
+  if (approvedByRule(run.state, tool.name, args, now)) return granted(run, args);
   const decision = await waitFor(run, planned, 'approval');
   switch (decision.kind) {
     case 'approved':

@@ -3,6 +3,7 @@ import { ContinueAsNew, isCancellation } from '@temporalio/workflow';
 import type { AgentResult, Ending } from '../agents/result.js';
 import { callsOf, isEmptyAnswer } from '../conversation/conversation.js';
 import { callModel } from './call-model.js';
+import { failed } from './run-call.js';
 import { bareOutput } from './output.js';
 import { unconsumed } from './queues.js';
 import { DeadlinePassed, type Run } from './run.js';
@@ -30,7 +31,7 @@ export async function summarise(run: Run, ending: Ending): Promise<Ending> {
     role: 'user',
     kind: 'notice',
     text:
-      `This run ends here: its limit is reached (${ending.reason}). Call no more tools. ` +
+      `${run.session === undefined ? 'This run ends here: its' : 'Stop here: the'} limit is reached (${ending.reason}). Answer without tools. ` +
       'Sum up for the user what was done, what was found, and what is left open.',
   });
   const answer = await callModel(run, 'last').catch(passDeadline);
@@ -39,7 +40,8 @@ export async function summarise(run: Run, ending: Ending): Promise<Ending> {
   // Providers refuse a conversation with an empty answer in it.
   if (isEmptyAnswer(message)) return ending;
   run.say(message);
-  closeCalls(run, callsOf(message));
+  const notRun = failed(`Not run: the limit is reached (${ending.reason}).`);
+  closeCalls(run, callsOf(message), callsOf(message).map(() => notRun));
   if (message.text.trim() !== '') run.limitSummary = message.text;
   return ending;
 }
@@ -65,8 +67,14 @@ export function resultOf(run: Run, ending: Ending): AgentResult {
   };
 }
 
-/** What the result has as its output. */
-export function outputOf(run: Run, ending: Ending): string | null {
+/** For whoever waits for the answer to the open message: never that to the one before. */
+export function lastAnswer(run: Run, ending: Ending): string | null {
+  const { forceFinish, message } = run.state;
+  const isOfBefore = ending.status === 'stopped' && forceFinish?.output === undefined && message?.hasText !== true;
+  return isOfBefore ? null : outputOf(run, ending);
+}
+
+function outputOf(run: Run, ending: Ending): string | null {
   const { lastText, forceFinish } = run.state;
   switch (ending.status) {
     case 'completed':

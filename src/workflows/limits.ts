@@ -6,7 +6,8 @@ import type { Usage } from '../conversation/message.js';
 import { costUsd, ratesFor } from '../models/cost.js';
 import type { RunState } from './run-state.js';
 
-type Used = Pick<RunState, 'turns' | 'graceTurns' | 'toolCalls' | 'usage' | 'costUsd' | 'startedAt' | 'limits'>;
+/** What a run has used, and what it may. */
+export type Used = Pick<RunState, 'turns' | 'graceTurns' | 'toolCalls' | 'usage' | 'costUsd' | 'startedAt' | 'limits'>;
 
 /** The limit that forbids another model call; undefined where none does. The deadline goes first: it ends tools too. */
 export function exhaustedLimit(run: Used, isPastDeadline: boolean): Ending | undefined {

@@ -8,7 +8,7 @@ import { currentUpdateInfo, setHandler } from '@temporalio/workflow';
 import { DefinitionError } from '../agents/definition-error.js';
 import { parseLimits, type Limits } from '../agents/limits.js';
 import { pageOf } from '../conversation/paging.js';
-import { answerTo } from './answers.js';
+import { awaitAnswer } from './answers.js';
 import * as api from './messages.js';
 import { isRefused, parseForceFinish, parseNothing, parsePage, parseText, type Refused } from './arguments.js';
 import { accepted, onBoth } from './both-doors.js';
@@ -31,12 +31,12 @@ export function listen(run: Run): void {
     },
   });
   onBoth(run, api.followUpSignal, api.followUpUpdate, {
-    parse: (argument) => withId(parseText(argument)),
+    parse: (argument) => withId(run, parseText(argument)),
     handle: (entry) => {
       const taken = enqueue(run.state, 'followUps', entry);
       return isRefused(taken) ? taken : { position: taken.position };
     },
-    settle: async ({ id }, taken) => (id === undefined ? taken : answerTo(run, id, taken.position)),
+    settle: async ({ id }, taken) => (id === undefined ? taken : awaitAnswer(run, id, taken.position)),
   });
   onBoth(run, api.forceFinishSignal, api.forceFinishUpdate, {
     parse: parseForceFinish,
@@ -61,9 +61,9 @@ export function listen(run: Run): void {
   setHandler(api.messagesQuery, (argument) => messagesPage(run, argument));
 }
 
-/** Where nobody has given a message an id, that of its update tells it apart. */
-function withId(entry: QueuedText | Refused): QueuedText | Refused {
-  const id = currentUpdateInfo()?.id;
+/** Where nobody has given a message of a session an id, that of its update tells it apart. */
+function withId({ specIfKnown, session }: Run, entry: QueuedText | Refused): QueuedText | Refused {
+  const id = specIfKnown !== null && session === undefined ? undefined : currentUpdateInfo()?.id;
   return isRefused(entry) || id === undefined ? entry : { id, ...entry };
 }
 

@@ -6,6 +6,7 @@ import { condition } from '@temporalio/workflow';
 import type { Ending } from '../agents/result.js';
 import { openCalls } from '../conversation/conversation.js';
 import { giveAnswer } from './answers.js';
+import { takeOver } from './hand-over.js';
 import { continueIfDue, mustContinue } from './continue-as-new.js';
 import { summarise } from './ending.js';
 import { exhaustedLimit } from './limits.js';
@@ -75,6 +76,8 @@ async function somethingCame(run: Run): Promise<boolean> {
 export async function endMessage(run: Run, ending: Ending): Promise<Ending | undefined> {
   const { state, session } = run;
   if (endsMessageOnly(state, session, ending)) {
+    // The model was told so, and the message may have ended in the same turn.
+    takeOver(run);
     closeCalls(run, openCalls(state.conversation.messages));
     const answer = await lastWords(run, ending);
     giveAnswer(run, ending.reason, answer);

@@ -23,6 +23,7 @@ export function openMessage(state: RunState, id: string | null, now: number): vo
     toolCalls: state.toolCalls,
     tokens: tokensOf(state.usage),
     usd: state.costUsd ?? 0,
+    hasText: false,
   };
   state.idleSince = null;
   state.graceTurns = 0;

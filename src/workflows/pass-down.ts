@@ -13,11 +13,15 @@ export type AgentWorkflow = (input: AgentRunInput) => Promise<AgentResult>;
 /** Watches for both, as long as the child is open. Returns how to stop. */
 export function passDown(run: Run, child: ChildWorkflowHandle<AgentWorkflow>): () => void {
   const scope = new CancellationScope();
-  const watch = (what: string, happened: () => boolean, tell: () => Promise<void>): void => {
+  const watch = (what: string, is: () => boolean, tell: () => Promise<void>): void => {
     scope
       .run(async () => {
-        await condition(happened);
-        await tell();
+        for (;;) {
+          await condition(is);
+          await tell();
+          // A mode may be set, left, and set again.
+          await condition(() => !is());
+        }
       })
       .catch((error: unknown) => {
         // The child has ended by itself meanwhile: its result is on its way.

@@ -60,6 +60,8 @@ export interface OpenMessage {
   readonly toolCalls: number;
   readonly tokens: number;
   readonly usd: number;
+  /** Whether the model has said something since. */
+  hasText: boolean;
 }
 
 /** How a message with an id was answered. */
@@ -185,7 +187,7 @@ export function newRunState(task: string, now: number): RunState {
 function opening(task: string, now: number): Pick<RunState, 'message' | 'conversation'> {
   if (task.trim() === '') return { message: null, conversation: newConversation([]) };
   return {
-    message: { id: null, startedAt: now, turns: 0, toolCalls: 0, tokens: 0, usd: 0 },
+    message: { id: null, startedAt: now, turns: 0, toolCalls: 0, tokens: 0, usd: 0, hasText: false },
     conversation: newConversation([{ role: 'user', kind: 'task', text: task }]),
   };
 }

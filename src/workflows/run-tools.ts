@@ -113,7 +113,7 @@ function notRun(run: Run): Outcome {
   if (run.ending !== null && run.ending.status !== 'cancelled') {
     return failed(`Not run: the run has ended (${run.ending.reason}).`);
   }
-  if (run.isPastDeadline) return failed('Stopped or not run: the deadline of the run has passed.');
+  if (run.isPastDeadline) return failed('Stopped or not run: the deadline has passed.');
   return failed('Stopped or not run: the run was cancelled.');
 }
 

@@ -7,7 +7,6 @@ import { CancellationScope, isCancellation, log, setCurrentDetails, workflowInfo
 import type { AgentResult, Ending } from '../agents/result.js';
 import type { AgentRunInput } from '../agents/run-input.js';
 import type { Mode } from '../agents/mode.js';
-import type { Limits } from '../agents/limits.js';
 import type { SessionSpec } from '../agents/session.js';
 import type { AgentSpec } from '../agents/spec.js';
 import { cutText } from '../conversation/cut-text.js';
@@ -15,7 +14,7 @@ import type { Message } from '../conversation/message.js';
 import { stateOf } from './carried.js';
 import type { OpenChild } from './children.js';
 import { describeProgress } from './presentation.js';
-import { deadlineOf } from './limits.js';
+import { deadlineOf, type Used } from './limits.js';
 import { limitsInForce } from './open-message.js';
 import { newRunState, type Phase, type RunState } from './run-state.js';
 
@@ -111,12 +110,13 @@ export class Run {
   }
 
   /** What the run has used, and may use for the message that it answers. */
-  get budget(): Omit<RunState, 'limits'> & { readonly limits: Limits } {
-    return { ...this.state, limits: limitsInForce(this.state, this.session) };
+  get budget(): Used {
+    const { turns, graceTurns, toolCalls, usage, costUsd, startedAt } = this.state;
+    return { turns, graceTurns, toolCalls, usage, costUsd, startedAt, limits: limitsInForce(this.state, this.session) };
   }
 
   get deadline(): number | undefined {
-    return deadlineOf({ startedAt: this.state.startedAt, limits: limitsInForce(this.state, this.session) });
+    return deadlineOf(this.budget);
   }
 
   /**
@@ -131,6 +131,12 @@ export class Run {
   /** Adds to the conversation; workers learn of it with the next call's delta. */
   say(...messages: readonly Message[]): void {
     this.state.conversation.messages.push(...messages);
+  }
+
+  /** What the model has said last, as far as it is an answer. */
+  hear(text: string): void {
+    this.state.lastText = text;
+    if (this.state.message !== null) this.state.message.hasText = true;
   }
 
   enter(phase: Phase): void {

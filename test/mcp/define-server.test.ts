@@ -27,6 +27,11 @@ describe('mcpServer', () => {
       /overrides\.read\.timeout is "soon"/,
     ],
     ['a start timeout that no run waits for', { ...files, startTimeout: '5 minutes' }, /may be 4 minutes at most/],
+    [
+      'a password in the URL',
+      { name: 'web', url: 'https://me:private@mcp.test/' },
+      /^(?!.*private).*web: url must not have a name or password/,
+    ],
     ['a start timeout that is none', { ...files, startTimeout: -1 }, /files: startTimeout is -1/],
   ])('refuses %s', (_, options, message) => {
     const define = () => mcpServer(options as McpServerOptions);

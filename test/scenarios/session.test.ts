@@ -264,6 +264,41 @@ test('force-finish in the middle of a message answers whoever waits, and refuses
   expect(await run.result()).toMatchObject({ unconsumedSteering: [{ text: 'queued' }] });
 });
 
+test('a message that is ended before the model has said anything has no answer: not the one before', async () => {
+  const held = gate();
+  const hold = defineTool({
+    name: 'hold',
+    description: 'Holds.',
+    input: z.object({}),
+    effects: 'none',
+    execute: () => held.wait(),
+  });
+  rig = await startRig({
+    agent: { tools: [hold], session: {} },
+    script: (request) => (users(request).at(-1) === 'two' ? call('hold') : echo(request)),
+  });
+  const { run } = await rig.client.startWithFollowUp({ agent: rig.agent, followUp: 'one' });
+  const two = run.followUp('two');
+  await held.reached;
+  await run.forceFinish();
+  held.open();
+  expect(await two).toMatchObject({ reason: 'force_finished', answer: null });
+  expect(await run.result()).toMatchObject({ status: 'stopped', output: '1: one' });
+});
+
+test('a session that somebody terminates is not begun anew', async () => {
+  const held = gate();
+  rig = await startRig({ ...chat(), script: async (request) => (await held.promise, echo(request)) });
+  const id = `chat-${randomUUID()}`;
+  const asked = rig.client.startWithFollowUp({ agent: rig.agent, id, followUp: 'one' });
+  const refused = expect(asked).rejects.toThrow(RunEndedError);
+  await eventually(async () => rig.model.requests.length === 1);
+  await rig.client.handle(id).temporal.terminate('enough');
+  await refused;
+  held.open();
+  expect((await rig.temporal.workflow.getHandle(id).describe()).status.name).toBe('TERMINATED');
+});
+
 test('an agent without a session cannot start without a task, and says so', async () => {
   rig = await startRig({ script: echo });
   const failed = await rig.client

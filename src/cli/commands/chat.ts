@@ -1,4 +1,4 @@
-/** `everlap chat`: a conversation with an agent that has a session, line by line; it goes on where it was left. */
+/** `everlap chat`: a conversation with an agent, line by line; it goes on where it was left. */
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import type { RunSettings } from '../../agents/run-input.js';
@@ -40,7 +40,7 @@ the --id goes on with it. Lines may come through a pipe.`;
 
 export function chatCommand(finish: (code: number) => void): Command {
   return command('chat', 'Talk with an agent; a conversation is a run, and goes on under its id')
-    .argument('<agent>', 'the agent’s name; it needs a session')
+    .argument('<agent>', 'the agent’s name')
     .option('--id <id>', 'the conversation’s id (default: the agent’s name and something random)')
     .option('--settings <json>', 'what a new run has otherwise than its agent, such as {"session":{}}')
     .addHelpText('after', HELP)
