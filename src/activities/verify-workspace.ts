@@ -26,7 +26,7 @@ export async function verifyWorkspace(workspaces: string, { command, call }: Ver
       maxChars: MAX_CHARS,
       signal: Context.current().cancellationSignal,
     });
-    return { exitCode: end.timedOut ? 124 : (end.exitCode ?? 128), output: end.output };
+    return { exitCode: end.ended === 'time' ? 124 : (end.exitCode ?? 128), output: end.output };
   } finally {
     heartbeat.stop();
   }

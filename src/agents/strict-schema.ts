@@ -189,11 +189,11 @@ function isPlain(pattern: Json): boolean {
 }
 
 /** The type of constants that have none written beside them. */
-function typeOf(schema: JsonObject): string | undefined {
-  const values = schema['const'] === undefined ? itemsOf(schema['enum']) : [schema['const']];
-  const types = new Set(values.map((value) => (value === null ? 'null' : typeof value)));
-  const [type, ...others] = types;
-  return others.length === 0 && type !== 'object' ? type : undefined;
+function typeOf(schema: JsonObject): Json | undefined {
+  const values = 'const' in schema ? [schema['const']] : itemsOf(schema['enum']);
+  const types = [...new Set(values.map((value) => (value === null ? 'null' : typeof value)))];
+  if (types.length === 0 || types.includes('object')) return undefined;
+  return types.length === 1 ? types[0] : types;
 }
 
 function describe(description: Json | undefined, notes: readonly string[]): string {

@@ -22,13 +22,26 @@ export interface SchemaSubject {
 
 /** The JSON Schema of one object, as the model has to write it. @throws DefinitionError as {@link toolParameters}. */
 export function objectSchema(subject: SchemaSubject, zodSchema: z.ZodType): JsonObject {
-  const { $schema: _, ...parameters } = jsonSchema(subject, zodSchema);
+  const { $schema: _, ...parameters } = withoutReferenceAtRoot(jsonSchema(subject, zodSchema));
   if (parameters['type'] !== 'object' || !isJsonObject(parameters)) {
     throw new DefinitionError(
       `${subject.where}: the ${subject.what} must be one object, z.object({ … }), since providers take nothing else (a union goes into a field of it).`,
     );
   }
   return { ...parameters, properties: isJsonObject(parameters['properties']) ? parameters['properties'] : {} };
+}
+
+/** What zod writes for an object that has an id of its own (`.meta({ id })`): nothing but a reference to it. */
+function withoutReferenceAtRoot(schema: Record<string, unknown>): Record<string, unknown> {
+  const { $ref, definitions, ...rest } = schema;
+  const name = typeof $ref === 'string' ? /^#\/definitions\/(.+)$/s.exec($ref)?.[1] : undefined;
+  if (name === undefined || !isJsonObject(definitions)) return schema;
+  const key = name.replaceAll('~1', '/').replaceAll('~0', '~');
+  const { [key]: target, ...others } = definitions;
+  if (!isJsonObject(target)) return schema;
+  const refersToItself = JSON.stringify(definitions).includes(JSON.stringify($ref));
+  const needed = refersToItself ? definitions : others;
+  return { ...rest, ...target, ...(Object.keys(needed).length > 0 && { definitions: needed }) };
 }
 
 function jsonSchema(subject: SchemaSubject, zodSchema: z.ZodType): Record<string, unknown> {
@@ -38,7 +51,11 @@ function jsonSchema(subject: SchemaSubject, zodSchema: z.ZodType): Record<string
       target: 'draft-7',
       unrepresentable: 'any',
       // Called once for every node: the only place where zod tells which field it is at.
-      override: ({ zodSchema: node, path }) => refuse(subject, node._zod.def, path),
+      override: ({ zodSchema: node, jsonSchema: made, path }) => {
+        refuse(subject, node._zod.def, path);
+        // All names are texts, and some providers do not know the keyword.
+        if (isVacuous(made.propertyNames)) delete made.propertyNames;
+      },
     });
     return JSON.parse(JSON.stringify(schema)) as Record<string, unknown>;
   } catch (error) {
@@ -48,6 +65,10 @@ function jsonSchema(subject: SchemaSubject, zodSchema: z.ZodType): Record<string
       `${subject.where}: the ${subject.what} is no zod 4 schema that has a JSON Schema (${why}).`,
     );
   }
+}
+
+function isVacuous(propertyNames: unknown): boolean {
+  return JSON.stringify(propertyNames) === '{"type":"string"}';
 }
 
 /** @throws DefinitionError for a part of the schema that cannot be written as JSON. */

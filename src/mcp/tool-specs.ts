@@ -8,7 +8,6 @@ import { DefinitionError } from '../agents/definition-error.js';
 import { toMs } from '../agents/duration.js';
 import { plainParameters } from '../agents/json-schema.js';
 import type { ToolSpec } from '../agents/spec.js';
-import { errorText } from '../activities/error-text.js';
 import { cutText, headAndTail } from '../conversation/cut-text.js';
 import type { McpServerDefinition, McpToolPolicy } from './define-server.js';
 import { mcpToolName } from './tool-name.js';
@@ -33,6 +32,9 @@ type Listed = z.output<typeof TOOL>;
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_ATTEMPTS = 3;
 const MAX_DESCRIPTION = 8_000;
+const MAX_WORDS = 2_000;
+/** Compiling a schema takes the worker's time. */
+const MAX_SCHEMA = 100_000;
 /** Characters of all MCP tools of an agent: they are pinned by the run, and a payload has a limit. */
 const MAX_CHARS = 400_000;
 
@@ -66,7 +68,7 @@ export function mcpToolSpecs(server: McpServerDefinition, listed: readonly unkno
         tools.push(specOf(server, tool.data, names));
       } catch (error) {
         if (!(error instanceof DefinitionError)) throw error;
-        leftOut(errorText(error));
+        leftOut(cutText(error.message, MAX_WORDS));
       }
     }
   }
@@ -87,6 +89,8 @@ function nameOf(raw: unknown): string {
 function specOf(server: McpServerDefinition, tool: Listed, names: readonly string[]): ToolSpec {
   const name = mcpToolName(server.name, tool.name, names);
   const { $schema: _, ...schema } = tool.inputSchema;
+  const chars = JSON.stringify(schema).length;
+  if (chars > MAX_SCHEMA) throw new DefinitionError(`its schema has ${chars} characters; ${MAX_SCHEMA} are the most.`);
   const parameters = plainParameters(name, { type: 'object', ...schema });
   checkOf({ name, parameters });
   const { readOnlyHint = false, idempotentHint = false, title } = tool.annotations ?? {};

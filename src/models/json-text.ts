@@ -1,9 +1,10 @@
 /** Small readings of JSON values of unknown shape, for everything that comes from a server. Pure. */
 import { wellFormed } from '../conversation/cut-text.js';
-import { isJsonObject, type Json, type JsonObject } from '../conversation/json.js';
+import { depthOf, isJsonObject, MAX_DEPTH, type Json, type JsonObject } from '../conversation/json.js';
 
-/** The parsed text, or undefined where it is no JSON. */
+/** The parsed text, or undefined where it is no JSON, or is nested so deeply that walking through it would break a stack. */
 export function parseJson(text: string): unknown {
+  if (text.length > MAX_DEPTH && depthOf(text) > MAX_DEPTH) return undefined;
   try {
     return JSON.parse(text);
   } catch {

@@ -1,10 +1,10 @@
 /** `fetch_url`: a page of the web as text. */
-import { convert } from 'html-to-text';
 import { z } from 'zod';
 import { defineTool, type ToolDefinition } from '../agents/define-tool.js';
 import { toMs, type Duration } from '../agents/duration.js';
 import { ToolError } from '../agents/tool-error.js';
 import { headAndTail } from '../conversation/cut-text.js';
+import { readableText } from './html-text.js';
 import { httpGet, type GetAnswer } from './http-get.js';
 
 export interface FetchUrlOptions {
@@ -43,7 +43,7 @@ export function fetchUrl(options: FetchUrlOptions = {}): ToolDefinition {
     execute: async ({ url: address }, context) => {
       const answer = await httpGet(address, limits, context.signal);
       const { url, status } = answer;
-      const text = await textOf(answer, options);
+      const text = await textOf(answer, options, context.signal);
       if (status < 200 || status > 299) {
         throw new ToolError(
           `${url.href} answered with status ${status}. ${headAndTail(text, ERROR_BODY_CHARS)}`.trim(),
@@ -59,7 +59,7 @@ export function fetchUrl(options: FetchUrlOptions = {}): ToolDefinition {
   });
 }
 
-async function textOf(answer: GetAnswer, { htmlToText = readable }: FetchUrlOptions): Promise<string> {
+async function textOf(answer: GetAnswer, { htmlToText }: FetchUrlOptions, signal: AbortSignal): Promise<string> {
   const { url, headers, body, status } = answer;
   const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
   const isHtml = /^(text\/html|application\/xhtml\+xml)$/.test(type.trim());
@@ -69,12 +69,8 @@ async function textOf(answer: GetAnswer, { htmlToText = readable }: FetchUrlOpti
   }
   const charset = parameters.map((parameter) => /^\s*charset\s*=\s*"?([\w.:-]+)/.exec(parameter)?.[1]).find(Boolean);
   const text = decoder(charset ?? (isHtml ? charsetInHtml(body) : undefined)).decode(body, { stream: answer.cut });
-  return isHtml ? htmlToText(text, url) : text;
-}
-
-/** Text with its headings, lists, tables and links; no pictures, no layout. */
-function readable(html: string): string {
-  return convert(html, { wordwrap: false, selectors: [{ selector: 'img', format: 'skip' }] });
+  if (!isHtml) return text;
+  return htmlToText === undefined ? readableText(text, signal) : htmlToText(text, url);
 }
 
 function isText(type: string, body: Buffer): boolean {

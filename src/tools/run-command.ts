@@ -6,7 +6,7 @@ import { toMs, type Duration } from '../agents/duration.js';
 import { ToolError } from '../agents/tool-error.js';
 import { codeOf } from './workspace.js';
 import { inWorkspace, type FileToolOptions } from './file-tool-options.js';
-import { runProcess, type ProcessEnd } from './run-process.js';
+import { MAX_PROCESSES, runProcess, type ProcessEnd } from './run-process.js';
 
 export interface RunCommandOptions extends FileToolOptions {
   /** Default `always`: a command can do whatever the worker's user can; the folder is only where it starts. */
@@ -84,12 +84,13 @@ function environment(further: readonly string[]): Record<string, string> {
   return { ...UNATTENDED, ...Object.fromEntries(passedOn) };
 }
 
-function endText({ output, exitCode, signalName, timedOut }: ProcessEnd, timeoutMs: number): string {
+function endText({ output, exitCode, signalName, ended }: ProcessEnd, timeoutMs: number): string {
   const text = stripVTControlCharacters(output).trimEnd();
-  const end = timedOut
-    ? `It was ended after ${timeoutMs / 1000} seconds, its time limit.`
-    : exitCode === null
-      ? `It was ended by ${signalName}.`
-      : `Exit code ${exitCode}.`;
-  return text === '' ? `[No output. ${end}]` : `${text}\n[${end}]`;
+  const how = exitCode === null ? `It was ended by ${signalName}.` : `Exit code ${exitCode}.`;
+  const end = {
+    time: `It was ended after ${timeoutMs / 1000} seconds, its time limit.`,
+    processes: `It was ended since it had more than ${MAX_PROCESSES} processes at once.`,
+  };
+  const last = ended === undefined ? how : end[ended];
+  return text === '' ? `[No output. ${last}]` : `${text}\n[${last}]`;
 }

@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { CommandOutput } from './command-output.js';
+import { hasMoreThan } from './group-size.js';
 import { codeOf } from './workspace.js';
 
 export interface ProcessRun {
@@ -11,6 +12,8 @@ export interface ProcessRun {
   readonly timeoutMs: number;
   /** Characters of output kept of its beginning, and as many of its end. */
   readonly maxChars: number;
+  /** Processes at once, itself included, before all of them are ended. Default 1,000. Kept on Linux only. */
+  readonly maxProcesses?: number;
   readonly signal: AbortSignal;
 }
 
@@ -20,13 +23,17 @@ export interface ProcessEnd {
   /** null where a signal ended it. */
   readonly exitCode: number | null;
   readonly signalName: NodeJS.Signals | null;
-  readonly timedOut: boolean;
+  /** Why it was ended from here: its time was up, or it had too many processes. */
+  readonly ended?: 'time' | 'processes';
 }
 
 /** From the polite signal to the one that nothing can refuse. */
 const GRACE_MS = 2_000;
 /** For output still on its way when the command has ended; something outside of the group may hold the pipes open. */
 const DRAIN_MS = 500;
+export const MAX_PROCESSES = 1_000;
+/** A fork bomb makes a thousand processes within this time. */
+const COUNT_EVERY_MS = 100;
 
 /**
  * @throws the signal's reason where it was aborted (the group is gone then); Error where nothing could be started.
@@ -45,7 +52,7 @@ export async function runProcess(run: ProcessRun): Promise<ProcessEnd> {
     stream.setEncoding('utf8').on('data', (piece: string) => output.add(piece));
   }
   const closed = once(child, 'close').catch(() => {});
-  let timedOut = false;
+  let ended: ProcessEnd['ended'];
   let grace: NodeJS.Timeout | undefined;
   const stuck = new AbortController();
   const end = () => {
@@ -53,9 +60,13 @@ export async function runProcess(run: ProcessRun): Promise<ProcessEnd> {
     grace ??= setTimeout(() => killGroup(child, 'SIGKILL'), GRACE_MS);
   };
   const timer = setTimeout(() => {
-    timedOut = true;
+    ended ??= 'time';
     end();
   }, run.timeoutMs);
+  const stopCounting = watchSize(child, run.maxProcesses ?? MAX_PROCESSES, () => {
+    ended ??= 'processes';
+    killGroup(child, 'SIGKILL');
+  });
   run.signal.addEventListener('abort', end);
   try {
     const [exitCode, signalName] = (await once(child, 'exit', { signal: stuck.signal })) as [
@@ -66,14 +77,32 @@ export async function runProcess(run: ProcessRun): Promise<ProcessEnd> {
     killGroup(child, 'SIGKILL');
     await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, DRAIN_MS).unref())]);
     run.signal.throwIfAborted();
-    return { output: output.text(), exitCode, signalName, timedOut };
+    return { output: output.text(), exitCode, signalName, ...(ended && { ended }) };
   } finally {
     clearTimeout(timer);
     clearTimeout(grace);
+    stopCounting();
     run.signal.removeEventListener('abort', end);
     child.stdout.destroy();
     child.stderr.destroy();
   }
+}
+
+/** Calls `onTooMany` each time that the group of a process is found to be too large, until it is stopped. */
+function watchSize({ pid }: ChildProcess, most: number, onTooMany: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = pid === undefined;
+  const look = async (): Promise<void> => {
+    const isTooLarge = await hasMoreThan(most, pid ?? 0).catch(() => false);
+    if (stopped) return;
+    if (isTooLarge) onTooMany();
+    timer = setTimeout(() => void look(), COUNT_EVERY_MS);
+  };
+  if (!stopped) timer = setTimeout(() => void look(), COUNT_EVERY_MS);
+  return () => {
+    stopped = true;
+    clearTimeout(timer);
+  };
 }
 
 /** @returns false where the worker may not do so. */

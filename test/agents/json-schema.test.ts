@@ -181,6 +181,13 @@ describe('strict mode', () => {
     expect(JSON.stringify(tool.strictParameters)).not.toMatch(/oneOf|minLength"|default"/);
   });
 
+  it('gives constants of several types their types', () => {
+    const { strictParameters } = byZod(z.object({ n: z.literal(['a', 1, null]), m: z.literal([1, 2]) }), true);
+    expect(strictParameters).toMatchObject({
+      properties: { n: { type: ['string', 'number', 'null'], enum: ['a', 1, null] }, m: { type: 'number' } },
+    });
+  });
+
   it('follows references, and keeps recursive ones', () => {
     const tree = z.object({
       name: z.string(),
@@ -201,7 +208,12 @@ describe('strict mode', () => {
   });
 
   test.each<[string, z.ZodType, RegExp]>([
-    ['a record', z.object({ all: z.record(z.string(), z.number()) }), /input field "all": .* "propertyNames"/],
+    ['a record', z.object({ all: z.record(z.string(), z.number()) }), /input field "all": .* "additionalProperties"/],
+    [
+      'a record of some names',
+      z.object({ all: z.record(z.enum(['a']), z.number()) }),
+      /field "all": .* "propertyNames"/,
+    ],
     [
       'an open object',
       z.object({ any: z.looseObject({ a: z.string() }) }),

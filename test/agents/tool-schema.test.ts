@@ -98,6 +98,42 @@ describe('is taken', () => {
     expect(parameters(z.object({ j: z.json() }))).toHaveProperty('definitions');
   });
 
+  test('an object with an id of its own, alone, with others, and within itself', () => {
+    const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
+    expect(parameters(z.object({ a: z.string() }).meta({ id: 'Root', title: 'The root' }))).toEqual({
+      ...schema,
+      title: 'The root',
+    });
+    const inner = z.object({ a: z.string() }).meta({ id: 'Inner/1' });
+    expect(parameters(z.object({ inner }).meta({ id: 'Outer' }))).toEqual({
+      type: 'object',
+      properties: { inner: { $ref: '#/definitions/Inner~11' } },
+      required: ['inner'],
+      definitions: { 'Inner/1': schema },
+    });
+    const Self = z
+      .object({
+        get kids() {
+          return z.array(Self);
+        },
+      })
+      .meta({ id: 'Self/x y' });
+    const kids = { type: 'array', items: { $ref: '#/definitions/Self~1x y' } };
+    expect(parameters(Self)).toMatchObject({
+      properties: { kids },
+      definitions: { 'Self/x y': { properties: { kids } } },
+    });
+  });
+
+  test('a record without a keyword that says nothing', () => {
+    expect(field(z.record(z.string(), z.number()))).toEqual({
+      f: { type: 'object', additionalProperties: { type: 'number' } },
+    });
+    expect(field(z.record(z.string().regex(/^a/), z.number()))).toMatchObject({
+      f: { propertyNames: { pattern: '^a' } },
+    });
+  });
+
   test('descriptions of fields', () => {
     expect(field(z.string().describe('A path.'))).toEqual({ f: { type: 'string', description: 'A path.' } });
   });

@@ -60,6 +60,14 @@ test('the schema is what a model needs: no $schema, properties in any case', () 
   expect(specOf(listed('read', { inputSchema }))?.parameters).toEqual({ type: 'object', properties: {} });
 });
 
+test('a schema that is too long is not even compiled', () => {
+  const inputSchema = { type: 'object', properties: { a: { enum: ['x'.repeat(100_000)] } } };
+  expect(mcpToolSpecs(server(), [listed('read', { inputSchema })])).toEqual({
+    tools: [],
+    problems: [expect.stringMatching(/"read" is left out: its schema has \d+ characters; 100000 are the most/)],
+  });
+});
+
 describe('together', () => {
   const tools = (...names: string[]) =>
     mcpToolSpecs(

@@ -4,6 +4,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fetchUrl, type FetchUrlOptions } from '../../src/tools/index.js';
+import { readableText } from '../../src/tools/html-text.js';
 import { publicLookup } from '../../src/tools/http-get.js';
 import { isPublicAddress } from '../../src/tools/public-address.js';
 import { callTool } from './tool-context.js';
@@ -241,6 +242,25 @@ describe('bounds', () => {
     abort.abort(reason);
     await expect(running).rejects.toBe(reason);
     await expect.poll(silent.openConnections, { timeout: 10_000 }).toBe(0);
+  });
+});
+
+describe('HTML that is made to keep a worker busy', () => {
+  test.each<[string, string, RegExp]>([
+    ['nested for minutes', '<div>'.repeat(400_000), /cannot be made readable: it took longer than 0.5 seconds/],
+    ['nested beyond any stack', '<table><tr><td>'.repeat(20_000), /cannot be made readable: (RangeError|it took)/],
+  ])('%s', async (_, html, words) => {
+    const attempt = readableText(html, new AbortController().signal, html.includes('div') ? 500 : 30_000);
+    await expect(attempt).rejects.toMatchObject({ name: 'ToolError' });
+    await expect(attempt).rejects.toThrow(words);
+  });
+
+  test('an abort ends it, with the reason it was given', async () => {
+    const abort = new AbortController();
+    const reason = new Error('cancelled');
+    const running = readableText('<div>'.repeat(400_000), abort.signal);
+    setTimeout(() => abort.abort(reason), 100);
+    await expect(running).rejects.toBe(reason);
   });
 });
 

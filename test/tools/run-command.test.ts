@@ -2,6 +2,7 @@ import { readdir, readFile as read } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
+import { runProcess } from '../../src/tools/run-process.js';
 import { CommandOutput } from '../../src/tools/command-output.js';
 import { runCommand, type RunCommandOptions } from '../../src/tools/index.js';
 import { callTool, testFolder } from './tool-context.js';
@@ -116,6 +117,24 @@ test.runIf(process.platform === 'linux')(
     await noneAlive(groupOf(text));
   },
   30_000,
+);
+
+test.runIf(process.platform === 'linux')(
+  'a fork bomb is ended long before its time is up, once it has too many processes',
+  async () => {
+    const end = await runProcess({
+      command: 'echo $$; bomb() { sleep 0.1; bomb & bomb & wait; }; bomb',
+      cwd: await testFolder(),
+      env: { PATH: process.env['PATH'] ?? '' },
+      timeoutMs: 600_000,
+      maxChars: 1000,
+      maxProcesses: 100,
+      signal: new AbortController().signal,
+    });
+    expect(end).toMatchObject({ ended: 'processes', signalName: 'SIGKILL' });
+    await noneAlive(groupOf(end.output));
+  },
+  60_000,
 );
 
 test.runIf(process.platform === 'linux')(
