@@ -2,6 +2,7 @@
  * What happens in a run, written for a person: turns, the model's words as they come, tool calls, how it stands. Writes
  * to standard output; knows nothing of connections.
  */
+import { tokensOf } from '../workflows/limits.js';
 import type { AgentResult } from '../agents/result.js';
 import type { LiveEvent } from '../watch/agent-event.js';
 import { showText, type ShownText } from '../watch/shown-text.js';
@@ -139,7 +140,7 @@ export class Transcript {
     this.say(event);
     if (!this.atLineStart) this.write('\n');
     this.lastText = event.text;
-    this.tokens += event.usage.input + event.usage.output;
+    this.tokens += tokensOf(event.usage);
     this.doing = 'answered';
   }
 
@@ -173,7 +174,7 @@ export class Transcript {
     const figures = [
       count(turns, 'turn'),
       count(toolCalls, 'tool call'),
-      count(usage.input + usage.output, 'token'),
+      count(tokensOf(usage), 'token'),
       usdText(costUsd),
       durationText(this.now() - this.startedAt),
     ];

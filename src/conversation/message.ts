@@ -58,6 +58,8 @@ export interface Usage {
   readonly output: number;
   readonly cachedInput?: number;
   readonly reasoning?: number;
+  /** Thinking that the provider counts beside `output` (xAI, Gemini), and bills as output: it counts against limits. */
+  readonly thinking?: number;
   /** The provider told nothing (or not all): these are Everlap's own estimates. */
   readonly estimated?: true;
 }

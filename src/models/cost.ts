@@ -19,11 +19,12 @@ export function ratesFor(price: Price, inputTokens: number): Rates {
   return price.long && inputTokens > price.long.over ? price.long : price;
 }
 
-/** USD, of one request. Cached input is part of the input, and cheaper; reasoning is part of the output. */
+/** USD, of one request. Cached input is part of the input, and cheaper; reasoning is part of the output, thinking beside it costs as much. */
 export function costUsd(price: Price, usage: Usage): number {
   const rates = ratesFor(price, usage.input);
   const cached = Math.min(usage.cachedInput ?? 0, usage.input);
+  const output = usage.output + (usage.thinking ?? 0);
   const millionths =
-    (usage.input - cached) * rates.input + cached * (rates.cachedInput ?? rates.input) + usage.output * rates.output;
+    (usage.input - cached) * rates.input + cached * (rates.cachedInput ?? rates.input) + output * rates.output;
   return millionths / 1_000_000;
 }

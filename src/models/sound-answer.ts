@@ -31,6 +31,7 @@ const ANSWER = z.object({
       output: TOKENS,
       cachedInput: TOKENS.optional(),
       reasoning: TOKENS.optional(),
+      thinking: TOKENS.optional(),
       estimated: z.literal(true).optional(),
     })
     .nullable()

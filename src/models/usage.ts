@@ -32,12 +32,15 @@ function read(figures: JsonObject): Usage | null {
     0;
   const outputDetails = fieldsOf(figures['completion_tokens_details'] ?? figures['output_tokens_details']);
   const reasoning = count(outputDetails['reasoning_tokens']) ?? 0;
+  // Some count it beside the output instead of in it, and some only in the total.
+  const thinking = Math.max(0, (total ?? 0) - input - output);
   return {
     input,
     output,
-    // Some count reasoning beside the output instead of in it; a part is never more than its whole.
+    // A part is never more than its whole.
     ...(cached > 0 && { cachedInput: Math.min(cached, input) }),
-    ...(reasoning > 0 && { reasoning: Math.min(reasoning, output) }),
+    ...(reasoning > 0 && thinking === 0 && { reasoning: Math.min(reasoning, output) }),
+    ...(thinking > 0 && { thinking }),
   };
 }
 

@@ -11,13 +11,12 @@ const USAGE = z.object({
   output: z.number(),
   cachedInput: z.number().optional(),
   reasoning: z.number().optional(),
+  thinking: z.number().optional(),
   estimated: z.literal(true).optional(),
 });
 
-const PRICES = z.record(
-  z.string(),
-  z.object({ input: z.number(), output: z.number(), cachedInput: z.number().optional() }),
-);
+const RATES = z.object({ input: z.number(), output: z.number(), cachedInput: z.number().optional() });
+const PRICES = z.record(z.string(), RATES.extend({ long: RATES.extend({ over: z.number() }).optional() }));
 
 /** A message of a conversation, as it stands in a delta or in a carried state. */
 export const MESSAGE = z.looseObject({

@@ -62,17 +62,19 @@ export function unpricedModel({ model, fallbackModels, context, prices }: Priced
 type PricedSpec = Pick<AgentSpec, 'model' | 'fallbackModels' | 'context' | 'prices'>;
 
 export function tokensOf(usage: Usage): number {
-  return usage.input + usage.output;
+  return usage.input + usage.output + (usage.thinking ?? 0);
 }
 
 export function addUsage(sum: Usage, more: Usage): Usage {
   const cachedInput = (sum.cachedInput ?? 0) + (more.cachedInput ?? 0);
   const reasoning = (sum.reasoning ?? 0) + (more.reasoning ?? 0);
+  const thinking = (sum.thinking ?? 0) + (more.thinking ?? 0);
   return {
     input: sum.input + more.input,
     output: sum.output + more.output,
     ...(cachedInput > 0 && { cachedInput }),
     ...(reasoning > 0 && { reasoning }),
+    ...(thinking > 0 && { thinking }),
     ...((sum.estimated || more.estimated) && { estimated: true }),
   };
 }

@@ -119,6 +119,12 @@ describe('no answer', () => {
     ['[DONE] alone', (_, r) => sse(r).end('data: [DONE]\n\n'), 'transient', /without a single choice/],
     ['comments alone', (_, r) => sse(r).end(': hi\n\n: hi\n\n'), 'transient', /without a single choice/],
     [
+      'an event that is nested so deeply that no stack bears it',
+      (_, r) => sse(r).end(`data: {"choices":[{"delta":{"x":${'['.repeat(200_000)}${']'.repeat(200_000)}}}]}\n\n`),
+      'transient',
+      /no JSON/,
+    ],
+    [
       'an event that is no JSON',
       (_, r) => sse(r).end(`${text('a')}data: {"choi\n\n${text('b')}`),
       'transient',

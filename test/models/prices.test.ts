@@ -35,6 +35,10 @@ describe('prices', () => {
     expect(costUsd({ input: 2, output: 8 }, { input: 10, cachedInput: 99, output: 0 })).toBeCloseTo(0.00002);
   });
 
+  it('counts thinking beside the output as output', () => {
+    expect(costUsd({ input: 2, output: 8 }, { input: 0, output: 100_000, thinking: 200_000 })).toBeCloseTo(2.4);
+  });
+
   it('takes the long rates for a long request', () => {
     const price = { input: 1, output: 1, long: { over: 100, input: 2, output: 3 } };
     expect(costUsd(price, { input: 100, output: 10 })).toBeCloseTo(110e-6);

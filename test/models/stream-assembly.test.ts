@@ -227,6 +227,14 @@ describe('the message', () => {
     });
   });
 
+  it('counts thinking that stands beside the output, or in the total alone', () => {
+    const xai = { reasoning_tokens: 136 };
+    const usage = { prompt_tokens: 432, completion_tokens: 68, total_tokens: 636, completion_tokens_details: xai };
+    expect(assemble({ usage }).usage).toEqual({ input: 432, output: 68, thinking: 136 });
+    const gemini = { prompt_tokens: 35, completion_tokens: 12, total_tokens: 109 };
+    expect(assemble({ usage: gemini }).usage).toEqual({ input: 35, output: 12, thinking: 62 });
+  });
+
   it.each([
     { error: { message: 'x' } },
     { error: 'x' },

@@ -165,7 +165,9 @@ it.each([
   ['{"a":"\\ud83c"}', '{"a":"\ufffd"}'],
   ['{"a":"\\ud83c\\udf0d"}', '{"a":"🌍"}'],
   ['{"a":12345678901234567890}', '{"a":12345678901234567890}'],
-])('arguments %j are sent as %j', (json, sent) => {
+  [`{"a":${'['.repeat(50)}${']'.repeat(50)}}`, `{"a":${'['.repeat(50)}${']'.repeat(50)}}`],
+  [`{"a":${'['.repeat(100)}${']'.repeat(100)}}`, `{"_invalid_json":"{\\"a\\":${'['.repeat(100)}${']'.repeat(100)}}"}`],
+])('arguments %.60j are sent as %.60j', (json, sent) => {
   expect(objectArguments(json)).toBe(sent);
 });
 

@@ -9,6 +9,7 @@ import {
   exhaustedLimit,
   limitsLeft,
   outputBudget,
+  tokensOf,
   unpricedModel,
 } from '../../src/workflows/limits.js';
 import { newRunState, type RunState } from '../../src/workflows/run-state.js';
@@ -104,14 +105,19 @@ describe('outputBudget', () => {
 test('usage adds up; what is not told stays absent; an estimate marks the sum', () => {
   expect(addUsage({ input: 1, output: 2 }, { input: 3, output: 4 })).toEqual({ input: 4, output: 6 });
   expect(
-    addUsage({ input: 1, output: 2, cachedInput: 1 }, { input: 3, output: 4, reasoning: 2, estimated: true }),
+    addUsage(
+      { input: 1, output: 2, cachedInput: 1, thinking: 5 },
+      { input: 3, output: 4, reasoning: 2, thinking: 1, estimated: true },
+    ),
   ).toEqual({
     input: 4,
     output: 6,
     cachedInput: 1,
     reasoning: 2,
+    thinking: 6,
     estimated: true,
   });
+  expect(tokensOf({ input: 4, output: 6, reasoning: 2, thinking: 5 })).toBe(15);
 });
 
 test('cost: cached input is cheaper where its price is known; unknown stays unknown', () => {
