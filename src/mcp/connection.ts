@@ -111,18 +111,19 @@ export class Connection {
     return !(this.transport instanceof ProcessTransport) && this.transport.sessionId !== undefined;
   }
 
-  /** All tools, as the server tells them. */
-  async listTools(options: Omit<CallOptions, 'onProgress'>): Promise<readonly unknown[]> {
+  /** All tools, as the server tells them, all pages within the time. */
+  async listTools({ signal, timeoutMs }: Omit<CallOptions, 'onProgress'>): Promise<readonly unknown[]> {
     if (this.client.getServerCapabilities()?.tools === undefined) return [];
     const tools: unknown[] = [];
+    const until = Date.now() + timeoutMs;
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const request = { method: 'tools/list' as const, params: cursor === undefined ? {} : { cursor } };
       const answer = await this.client.request(request, TOOLS_PAGE, {
-        signal: options.signal,
-        timeout: options.timeoutMs,
+        signal,
+        timeout: Math.max(1, until - Date.now()),
       });
-      tools.push(...answer.tools);
+      for (const tool of answer.tools) tools.push(tool);
       if (answer.nextCursor === undefined || answer.nextCursor === cursor) return tools;
       cursor = answer.nextCursor;
     }

@@ -10,7 +10,7 @@ import { plainParameters } from '../agents/json-schema.js';
 import type { ToolSpec } from '../agents/spec.js';
 import { cutText, headAndTail } from '../conversation/cut-text.js';
 import type { McpServerDefinition, McpToolPolicy } from './define-server.js';
-import { mcpToolName } from './tool-name.js';
+import { mcpToolName, nameCounts, type NameCounts } from './tool-name.js';
 
 const TOOL = z.object({
   name: z.string().min(1),
@@ -50,7 +50,7 @@ export function mcpToolSpecs(server: McpServerDefinition, listed: readonly unkno
   const tools: ToolSpec[] = [];
   const problems: string[] = [];
   const seen = new Set<string>();
-  const names = listed.flatMap((raw) => TOOL.safeParse(raw).data?.name ?? []);
+  const names = nameCounts(listed.flatMap((raw) => TOOL.safeParse(raw).data?.name ?? []));
   for (const raw of listed) {
     const tool = TOOL.safeParse(raw);
     const shownName = cutText(nameOf(raw), 200);
@@ -86,7 +86,7 @@ function nameOf(raw: unknown): string {
   return named.success ? JSON.stringify(named.data.name) : 'without a name';
 }
 
-function specOf(server: McpServerDefinition, tool: Listed, names: readonly string[]): ToolSpec {
+function specOf(server: McpServerDefinition, tool: Listed, names: NameCounts): ToolSpec {
   const name = mcpToolName(server.name, tool.name, names);
   const { $schema: _, ...schema } = tool.inputSchema;
   const chars = JSON.stringify(schema).length;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { defineAgent, defineConfig, DefinitionError, mcpServer, type McpServerOptions } from '../../src/index.js';
 import { checkSdk } from '../../src/mcp/sdk.js';
-import { mcpToolName } from '../../src/mcp/tool-name.js';
+import { mcpToolName, nameCounts } from '../../src/mcp/tool-name.js';
 
 const files: McpServerOptions = { name: 'files', command: 'files-server' };
 
@@ -73,7 +73,8 @@ describe('mcpToolName', () => {
 
   test('names that only other characters tell apart stay two; a plain one stays as it is', () => {
     const names = ['a.b', 'a_b', 'a b', 'c.d'];
-    const made = names.map((name) => mcpToolName('files', name, names));
+    const counts = nameCounts(names);
+    const made = names.map((name) => mcpToolName('files', name, counts));
     expect(made).toEqual([
       expect.stringMatching(/^files__a_b_[0-9a-z]{8}$/),
       'files__a_b',

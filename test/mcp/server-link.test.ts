@@ -128,6 +128,25 @@ test.each([
   expect(log.join()).not.toContain('private');
 });
 
+test('a list without end is given up when its time is up', async () => {
+  let pages = 0;
+  const url = await serve((_, response) => {
+    pages += 1;
+    response.writeHead(200, { 'content-type': 'application/json' });
+    // Slowly, or a hundred pages would be the end of it.
+    setTimeout(
+      () => response.end(`{"jsonrpc":"2.0","id":${pages},"result":{"tools":[],"nextCursor":"${pages}"}}`),
+      100,
+    );
+    return undefined;
+  });
+  linkTo({ name: 'web', url, startTimeout: '0.5 seconds' });
+  const failure: unknown = await link?.listTools(new AbortController().signal).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(Unreachable);
+  expect((failure as Error).message).toMatch(/did not list its tools: .*timed out/);
+  expect(pages).toBeLessThan(100);
+});
+
 describe('what its definition gives', () => {
   const never = () => new Promise<never>(() => undefined);
   const fails = () => Promise.reject(new Error('the vault is sealed'));
