@@ -1,14 +1,23 @@
 /** Where each run's workspace folder is: one folder for all laps and calls of a run, made when first asked for. */
 import { createHash } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
+import { lstat, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { ToolError } from '../agents/tool-error.js';
 
 export const DEFAULT_WORKSPACES = '.everlap/workspaces';
 
-/** Absolute path of the run's folder under `root`; it exists when this resolves. */
+/**
+ * Absolute path of the run's folder under `root`; it exists when this resolves.
+ * @throws ToolError where a command has put a link in its place: file tools would leave it through that.
+ */
 export async function openWorkspaceOf(root: string, runId: string): Promise<string> {
   const folder = join(resolve(root), workspaceName(runId));
   await mkdir(folder, { recursive: true });
+  if (!(await lstat(folder)).isDirectory()) {
+    throw new ToolError(
+      'The workspace folder of this run is a link now, so no tool works in it: a person has to remove the link.',
+    );
+  }
   return folder;
 }
 

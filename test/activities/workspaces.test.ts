@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import fc from 'fast-check';
@@ -56,5 +56,19 @@ test('the folder exists when it is opened, twice as well', async () => {
     expect(existsSync(folder)).toBe(true);
   } finally {
     await rm(root, { recursive: true });
+  }
+});
+
+test('a link in its place is not followed', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'everlap-workspaces-'));
+  try {
+    await symlink('/', join(root, 'run'));
+    await expect(openWorkspaceOf(root, 'run')).rejects.toThrow(/is a link now/);
+    await symlink(root, `${root}-too`);
+    // Where the root is one, somebody has set it up so.
+    expect(await openWorkspaceOf(`${root}-too`, 'other')).toBe(join(`${root}-too`, 'other'));
+  } finally {
+    await rm(root, { recursive: true });
+    await rm(`${root}-too`, { force: true });
   }
 });
