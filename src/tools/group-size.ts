@@ -1,17 +1,44 @@
-/** Whether a process group has grown beyond a bound. Linux only, by /proc: elsewhere nobody counts. */
-import { readdir, readFile } from 'node:fs/promises';
+/**
+ * Whether a process group has grown beyond a bound. Linux only, by /proc: elsewhere nobody counts. Synchronous: while a fork
+ * bomb goes off, each hop to another thread may take seconds.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
 
-export async function hasMoreThan(most: number, group: number): Promise<boolean> {
-  if (process.platform !== 'linux') return false;
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  // All processes together are not too many: nothing has to be read.
-  if (pids.length <= most) return false;
-  let size = 0;
-  for (const pid of pids) {
-    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-    // The name, in brackets, may have anything in it; the group is the third field after it.
-    const [, , groupOfIt] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    if (groupOfIt === String(group) && (size += 1) > most) return true;
+/** How to find out whether the group has more than `most` processes. To be made when it has just begun. */
+export function groupWatch(group: number, most: number): () => boolean {
+  if (process.platform !== 'linux') return () => false;
+  const before = pidsNow().length;
+  return () => {
+    const pids = pidsNow();
+    // The machine has not got that many more: nothing has to be read.
+    if (pids.length < before + most / 2) return false;
+    let size = 0;
+    // The newest first: a bomb's are.
+    for (const pid of pids.sort((a, b) => b - a)) {
+      if (groupOf(pid) === String(group) && (size += 1) > most) return true;
+    }
+    return false;
+  };
+}
+
+/** None where /proc is not to be had. */
+function pidsNow(): number[] {
+  try {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number);
+  } catch {
+    return [];
   }
-  return false;
+}
+
+function groupOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name, in brackets, may have anything in it; the group is the third field after it.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2];
+  } catch {
+    // It has ended.
+    return undefined;
+  }
 }

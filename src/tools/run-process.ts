@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { CommandOutput } from './command-output.js';
-import { hasMoreThan } from './group-size.js';
+import { groupWatch } from './group-size.js';
 import { codeOf } from './workspace.js';
 
 export interface ProcessRun {
@@ -90,19 +90,12 @@ export async function runProcess(run: ProcessRun): Promise<ProcessEnd> {
 
 /** Calls `onTooMany` each time that the group of a process is found to be too large, until it is stopped. */
 function watchSize({ pid }: ChildProcess, most: number, onTooMany: () => void): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  let stopped = pid === undefined;
-  const look = async (): Promise<void> => {
-    const isTooLarge = await hasMoreThan(most, pid ?? 0).catch(() => false);
-    if (stopped) return;
-    if (isTooLarge) onTooMany();
-    timer = setTimeout(() => void look(), COUNT_EVERY_MS);
-  };
-  if (!stopped) timer = setTimeout(() => void look(), COUNT_EVERY_MS);
-  return () => {
-    stopped = true;
-    clearTimeout(timer);
-  };
+  if (pid === undefined) return () => undefined;
+  const isTooLarge = groupWatch(pid, most);
+  const timer = setInterval(() => {
+    if (isTooLarge()) onTooMany();
+  }, COUNT_EVERY_MS);
+  return () => clearInterval(timer);
 }
 
 /** @returns false where the worker may not do so. */
