@@ -196,6 +196,6 @@ function endedByTool(run: Run, results: readonly ToolMessage[]): boolean {
   const last = results.find(
     ({ name, isError }) => isError === undefined && run.spec.tools.some((tool) => tool.name === name && tool.ends),
   );
-  if (last !== undefined) run.hear(last.text);
+  if (last !== undefined) run.state.lastText = last.text;
   return last !== undefined;
 }

@@ -37,7 +37,7 @@ export async function askModel(run: Run): Promise<TurnAnswer | Ending> {
   run.state.turns += 1;
   run.state.overflowsInARow = 0;
   const said = saidBy(run, whole.message);
-  if (said.trim() !== '') run.hear(said);
+  if (said.trim() !== '') run.state.lastText = said;
   return whole;
 }
 

@@ -58,8 +58,10 @@ export async function compactAfterOverflow(run: Run): Promise<void> {
 
 /** Where the state would not fit the payload of continue-as-new. */
 export async function compactForPayload(run: Run): Promise<void> {
-  const { lastText } = run.state;
-  if (lastText !== null) run.state.lastText = headAndTail(lastText, MAX_CARRIED_TEXT);
+  const { state } = run;
+  for (const field of ['lastText', 'lastAnswer'] as const) {
+    state[field] = state[field] && headAndTail(state[field], MAX_CARRIED_TEXT);
+  }
   await compact(run, Math.min(mark(run) * TARGET_SHARE, PAYLOAD_TOKENS));
 }
 

@@ -31,7 +31,7 @@ export async function summarise(run: Run, ending: Ending): Promise<Ending> {
     role: 'user',
     kind: 'notice',
     text:
-      `${run.session === undefined ? 'This run ends here: its' : 'Stop here: the'} limit is reached (${ending.reason}). Answer without tools. ` +
+      `${run.ending === null ? 'Your work on this message ends here: its' : 'This run ends here: its'} limit is reached (${ending.reason}). Answer without tools. ` +
       'Sum up for the user what was done, what was found, and what is left open.',
   });
   const answer = await callModel(run, 'last').catch(passDeadline);
@@ -41,7 +41,11 @@ export async function summarise(run: Run, ending: Ending): Promise<Ending> {
   if (isEmptyAnswer(message)) return ending;
   run.say(message);
   const notRun = failed(`Not run: the limit is reached (${ending.reason}).`);
-  closeCalls(run, callsOf(message), callsOf(message).map(() => notRun));
+  closeCalls(
+    run,
+    callsOf(message),
+    callsOf(message).map(() => notRun),
+  );
   if (message.text.trim() !== '') run.limitSummary = message.text;
   return ending;
 }
@@ -69,18 +73,16 @@ export function resultOf(run: Run, ending: Ending): AgentResult {
 
 /** For whoever waits for the answer to the open message: never that to the one before. */
 export function lastAnswer(run: Run, ending: Ending): string | null {
-  const { forceFinish, message } = run.state;
-  const isOfBefore = ending.status === 'stopped' && forceFinish?.output === undefined && message?.hasText !== true;
-  return isOfBefore ? null : outputOf(run, ending);
+  return outputOf(run, ending, run.state.lastText);
 }
 
-function outputOf(run: Run, ending: Ending): string | null {
-  const { lastText, forceFinish } = run.state;
+function outputOf(run: Run, ending: Ending, last = run.state.lastText ?? run.state.lastAnswer): string | null {
+  const { forceFinish } = run.state;
   switch (ending.status) {
     case 'completed':
-      return bareOutput(run, lastText);
+      return bareOutput(run, last);
     case 'stopped':
-      return ending.reason === 'force_finished' ? (forceFinish?.output ?? lastText) : null;
+      return ending.reason === 'force_finished' ? (forceFinish?.output ?? last) : null;
     case 'exhausted':
       return run.limitSummary;
     default:

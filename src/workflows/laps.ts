@@ -99,7 +99,7 @@ function nextLap(run: Run, laps: LapsSpec, report: string): void {
     lap: state.lap + 1,
     transition: 'next_lap',
     handoff: null,
-    lastText: null,
+    lastAnswer: null,
     modelIndex: 0,
     overflowsInARow: 0,
     overflowedAt: null,

@@ -80,12 +80,20 @@ export async function endMessage(run: Run, ending: Ending): Promise<Ending | und
     takeOver(run);
     closeCalls(run, openCalls(state.conversation.messages));
     const answer = await lastWords(run, ending);
-    giveAnswer(run, ending.reason, answer);
+    close(run, ending, answer);
     return undefined;
   }
   if (ending.status !== 'completed' || ending.reason !== 'answered' || state.followUps.length === 0) return ending;
-  giveAnswer(run, ending.reason, state.lastText);
+  close(run, ending, state.lastText);
   return undefined;
+}
+
+/** What was said on the way to no answer is no output of the session; nor is a summary, where answers have a form. */
+function close(run: Run, ending: Ending, answer: string | null): void {
+  const isOutput = ending.status === 'completed' || (answer !== null && run.spec.output === undefined);
+  if (isOutput) run.state.lastAnswer = answer;
+  run.state.lastText = null;
+  giveAnswer(run, ending.reason, answer);
 }
 
 /** The answer to a message, or a summary where its limit is reached and the agent is to give one. */

@@ -23,9 +23,9 @@ export function openMessage(state: RunState, id: string | null, now: number): vo
     toolCalls: state.toolCalls,
     tokens: tokensOf(state.usage),
     usd: state.costUsd ?? 0,
-    hasText: false,
   };
   state.idleSince = null;
+  state.lastText = null;
   state.graceTurns = 0;
   state.wrongOutputs = 0;
   state.stuck = { signatures: [], warned: false };

@@ -69,7 +69,7 @@ export async function takeAnswers(
       outcomes[index] = failed('Not taken: the final answer was given already.');
     } else {
       given = { by: 'call', ...(cut ? { problem: CUT } : await check(run, textOf(call))) };
-      if (given.problem === undefined) run.hear(textOf(call));
+      if (given.problem === undefined) run.state.lastText = textOf(call);
       outcomes[index] =
         given.problem === undefined ? TAKEN : failed(`Error: your answer was not taken.\n${given.problem}\n${AGAIN}`);
     }

@@ -36,8 +36,9 @@ async function watch(run: Run): Promise<never> {
 /** The last report: a cancelled workflow returns no result, and other ends without an answer no words. */
 export async function reportLast(run: Run, ending: Ending): Promise<void> {
   if (run.input.parent === undefined || ending.status === 'completed') return;
-  const { lastText, usage, costUsd } = run.state;
-  const text = lastText === null ? null : headAndTail(lastText, MAX_LAST_TEXT);
+  const { lastText, lastAnswer, usage, costUsd } = run.state;
+  const last = lastText ?? lastAnswer;
+  const text = last === null ? null : headAndTail(last, MAX_LAST_TEXT);
   await CancellationScope.nonCancellable(() => tell(run, { usage, costUsd, text }));
 }
 

@@ -60,8 +60,6 @@ export interface OpenMessage {
   readonly toolCalls: number;
   readonly tokens: number;
   readonly usd: number;
-  /** Whether the model has said something since. */
-  hasText: boolean;
 }
 
 /** How a message with an id was answered. */
@@ -116,8 +114,10 @@ export interface RunState {
   approvalRules: ApprovalRule[];
   /** 0 for the agent's own model, n for the n-th fallback. */
   modelIndex: number;
-  /** The model's last text: the output of a force-finished run. */
+  /** The model's last text on the open message: the output of a force-finished run. */
   lastText: string | null;
+  /** The answer to the newest message before it that got one. */
+  lastAnswer: string | null;
   /** Signatures of the newest tool turns, and whether the model was warned. */
   stuck: { signatures: string[]; warned: boolean };
   /** 1 once a turn beyond the limit was granted, for steering that came while the last allowed answer was made. */
@@ -171,6 +171,7 @@ export function newRunState(task: string, now: number): RunState {
     approvalRules: [],
     modelIndex: 0,
     lastText: null,
+    lastAnswer: null,
     stuck: { signatures: [], warned: false },
     graceTurns: 0,
     compactions: 0,
@@ -187,7 +188,7 @@ export function newRunState(task: string, now: number): RunState {
 function opening(task: string, now: number): Pick<RunState, 'message' | 'conversation'> {
   if (task.trim() === '') return { message: null, conversation: newConversation([]) };
   return {
-    message: { id: null, startedAt: now, turns: 0, toolCalls: 0, tokens: 0, usd: 0, hasText: false },
+    message: { id: null, startedAt: now, turns: 0, toolCalls: 0, tokens: 0, usd: 0 },
     conversation: newConversation([{ role: 'user', kind: 'task', text: task }]),
   };
 }

@@ -133,12 +133,6 @@ export class Run {
     this.state.conversation.messages.push(...messages);
   }
 
-  /** What the model has said last, as far as it is an answer. */
-  hear(text: string): void {
-    this.state.lastText = text;
-    if (this.state.message !== null) this.state.message.hasText = true;
-  }
-
   enter(phase: Phase): void {
     this.phase = phase;
     this.showProgress();
