@@ -114,9 +114,20 @@ export function askForOutputAgain(run: Run, { problem, by }: Given & { readonly 
   if (state.wrongOutputs > MAX_REASKS) return { status: 'failed', reason: 'invalid_output' };
   state.transition = 'wrong_output';
   if (by === 'call') return undefined;
-  const text = `Your answer does not have the form that was asked for.\n${problem}\nGive the whole answer again in that form, as one JSON object and nothing else.`;
+  const text = `Your answer does not have the form that was asked for.\n${problem}\n${REPEAT}${formInWords(run)}`;
   run.say({ role: 'user', kind: 'notice', text });
   return undefined;
+}
+
+const REPEAT = 'Give the whole answer again in that form, as one JSON object and nothing else.';
+/** Longer schemas are not told twice. */
+const MAX_SCHEMA_CHARS = 10_000;
+
+/** Said once: some servers drop the field or the tool by which the form is asked for, and say nothing. */
+function formInWords({ spec, state }: Run): string {
+  const schema = JSON.stringify(spec.output?.schema ?? {});
+  if (state.wrongOutputs > 1 || schema.length > MAX_SCHEMA_CHARS) return '';
+  return ` It has to fit this JSON Schema:\n${schema}`;
 }
 
 /** An answer in a form as bare JSON, whatever the model wrote around it. */

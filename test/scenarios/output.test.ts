@@ -74,6 +74,8 @@ describe.concurrent('an agent with a form for its answer', () => {
     expect(result).toMatchObject({ status: 'completed', output: { ok: true, cents: 1250 }, turns: 3 });
     const [, second, third] = requestsOf('wrong, then right');
     expect(second?.messages.at(-1)?.content).toMatch(/does not have the form.*\n.*no JSON object/);
+    expect(second?.messages.at(-1)?.content).toContain('JSON Schema:\n{"type":"object","properties":{"ok":');
+    expect(third?.messages.at(-1)?.content).not.toContain('JSON Schema');
     expect(third?.messages.at(-1)?.content).toMatch(/expected boolean, received string[\s\S]*ok[\s\S]*cents/);
   });
 
