@@ -2,14 +2,12 @@
  * Whether a call may run: at once, after a person's decision, or not at all. Waiting costs no timer and no history, unless
  * the tool has a time limit for it; the wait ends with a decision, a force-finish, a cancel or the deadline.
  */
-import { condition, isCancellation, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import { condition } from '@temporalio/workflow';
 import type { ToolSpec } from '../agents/spec.js';
-import { toolActivity, type ToolInput, type ToolOutput } from '../agents/wire.js';
 import type { Json, JsonObject } from '../conversation/json.js';
-import { readFailure } from './activity-failures.js';
 import { approvedByRule, callName, closePending, type Decision, type PendingCall } from './decisions.js';
+import type { Gate } from './gates.js';
 import { showWaiting } from './presentation.js';
-import { isGone } from './run-call.js';
 import type { Run } from './run.js';
 import { allTakenIn } from './safe-point.js';
 import { forbids, PLAN_MODE, type RunnableCall } from './tool-plan.js';
@@ -27,19 +25,16 @@ export function mayWait(tool: ToolSpec): boolean {
   return tool.execution === 'question' || tool.approval !== 'never';
 }
 
-export async function decide(run: Run, planned: RunnableCall, input: ToolInput): Promise<Verdict> {
+/** @param askedAt when the answer with the call came, in milliseconds since the epoch. */
+export async function decide(run: Run, planned: RunnableCall, gate: Gate, askedAt: number): Promise<Verdict> {
   const { tool, args } = planned;
-  // Before the gate: after a local activity the clock may say something else when it is replayed.
-  const now = Date.now();
   if (tool.execution === 'question') return answerTo(run, planned);
-  if (tool.approval === 'never' || (tool.approval === 'ask' && run.mode === 'auto')) return granted(run, args);
-  const gate = await askGate(run, tool, input);
-  if (gate.kind === 'run') return granted(run, args);
-  if (gate.kind !== 'ask') return gate;
+  if (gate.kind === 'free') return granted(run, args);
+  if (gate.kind === 'result') return gate;
   // Nobody is asked for what would not run anyway: the mode may have changed meanwhile.
   if (forbids(run.mode, tool)) return refuse(PLAN_MODE);
   if (isUsedUp(run)) return refuse(USED_UP);
-  if (approvedByRule(run.state, tool.name, args, now)) return granted(run, args);
+  if (approvedByRule(run.state, tool.name, args, askedAt)) return granted(run, args);
   const decision = await waitFor(run, planned, 'approval');
   switch (decision.kind) {
     case 'approved':
@@ -125,44 +120,6 @@ async function waitFor(run: Run, { call, tool, args }: RunnableCall, kind: Pendi
     if (pending.fate === 'open') pending.fate = 'closed';
     closePending(state, pending.callId);
     showWaiting(run, state.pending.length === 0);
-  }
-}
-
-type Gate = { readonly kind: 'ask' } | Verdict;
-
-/**
- * Asks the tool itself, in an activity: are the arguments right, and does this call need an approval? Where it cannot
- * say, a person decides.
- */
-export async function askGate(run: Run, tool: ToolSpec, input: ToolInput): Promise<Gate> {
-  try {
-    const output = await askTool(tool, { ...input, gate: true, ...(tool.mcp && { tool }) });
-    if ('ask' in output) return output.ask ? { kind: 'ask' } : { kind: 'run', args: input.args };
-    return 'text' in output ? { kind: 'result', ...output } : { kind: 'ask' };
-  } catch (error) {
-    const failure = isCancellation(error) ? null : readFailure(error);
-    if (failure === null) throw error;
-    if (failure.kind === 'unregistered') return { kind: 'result', ...isGone(tool) };
-    run.note(`Whether ${tool.name} needs an approval could not be told (${failure.message}); a person is asked.`);
-    return { kind: 'ask' };
-  }
-}
-
-type Gates = Record<string, (input: ToolInput) => Promise<ToolOutput>>;
-
-async function askTool({ name }: ToolSpec, input: ToolInput): Promise<ToolOutput> {
-  const options = { startToCloseTimeout: '10 seconds', retry: { maximumAttempts: 3 } } as const;
-  const ask = (gates: Gates): Promise<ToolOutput> => {
-    const gate = gates[toolActivity(name)];
-    if (gate === undefined) throw new Error(`There is no activity ${toolActivity(name)}.`);
-    return gate(input);
-  };
-  try {
-    return await ask(proxyLocalActivities<Gates>(options));
-  } catch (error) {
-    if (readFailure(error)?.kind !== 'unregistered') throw error;
-    // Another worker may know it: a deploy is under way.
-    return ask(proxyActivities<Gates>({ ...options, summary: `${name} · approval?` }));
   }
 }
 

@@ -6,6 +6,7 @@ import { jsonBytes } from '../conversation/paging.js';
 import { forgetOldAnswers } from './answers.js';
 import { carriedOf } from './carried.js';
 import { compactForPayload } from './compaction.js';
+import { parentKnows } from './report-to-parent.js';
 import type { Run } from './run.js';
 
 /** The server takes 10,000 signals for one execution. */
@@ -49,8 +50,9 @@ export async function goOn(run: Run, spec: AgentSpec | undefined): Promise<void>
   // Who waits for the answer to a message is told to ask again.
   run.leaving = 'next_execution';
   // A pause asked for during that compaction is answered at a safe point only, and the loop has the next one.
-  await condition(() => allHandlersFinished() || run.state.paused);
-  if (!allHandlersFinished()) {
+  const mayLeave = (): boolean => allHandlersFinished() && parentKnows(run);
+  await condition(() => mayLeave() || run.state.paused);
+  if (!mayLeave()) {
     run.leaving = null;
     if (spec === undefined) run.unpin();
     return;

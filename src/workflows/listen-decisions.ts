@@ -1,12 +1,12 @@
 /** The messages by which people decide: approve, deny, answer, setMode. */
 import { CancellationScope, condition, getExternalWorkflowHandle, isCancellation } from '@temporalio/workflow';
 import * as api from './messages.js';
-import { askGate } from './approvals.js';
 import { isRefused, type Refused } from './arguments.js';
 import { onBoth } from './both-doors.js';
 import { keyOf, reporterOf, type CallBelow } from './children.js';
 import { parseAnswer, parseApprove, parseDeny, parseMode, type ApproveArgument } from './decision-arguments.js';
 import { findTarget, type CallName } from './decision-target.js';
+import { askGate } from './gates.js';
 import { notOpen, type Decision, type PendingCall, type Verb } from './decisions.js';
 import { showWaiting } from './presentation.js';
 import type { Run } from './run.js';

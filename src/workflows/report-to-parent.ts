@@ -25,12 +25,21 @@ export function reportToParent(run: Run): () => void {
 }
 
 async function watch(run: Run): Promise<never> {
-  const waiting = (): string => JSON.stringify(waitingCalls(run));
-  for (let told = waiting(); ;) {
-    await condition(() => waiting() !== told);
-    told = waiting();
+  for (;;) {
+    // Not in the middle of answers of gates: how they come, and so how many reports they make, is not replayed alike.
+    await condition(() => run.gatesAsked === 0 && !parentKnows(run));
+    const waiting = JSON.stringify(waitingCalls(run));
     await tell(run);
+    run.toldParent = waiting;
   }
+}
+
+/**
+ * Whether the parent has been told what waits here now. An execution that ends sooner takes its last report with it: the
+ * next one begins with nothing that waits, and would not know what the parent believes.
+ */
+export function parentKnows(run: Run): boolean {
+  return run.input.parent === undefined || JSON.stringify(waitingCalls(run)) === run.toldParent;
 }
 
 /** The last report: a cancelled workflow returns no result, and other ends without an answer no words. */

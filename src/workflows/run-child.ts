@@ -19,6 +19,9 @@ import type { AgentResult } from '../agents/result.js';
 import type { AgentRunInput } from '../agents/run-input.js';
 import type { AgentToolSpec } from '../agents/spec.js';
 import { WORKFLOW_TYPE } from '../agents/wire.js';
+import { utf8Length } from '../conversation/paging.js';
+import { shortHash } from '../conversation/short-hash.js';
+import { cutToJsonBytes } from '../models/json-text.js';
 import { carve, withChild, type Budget, type Spent } from './child-budget.js';
 import { outcomeOfChild } from './child-result.js';
 import { newChild, type OpenChild } from './children.js';
@@ -31,6 +34,8 @@ import type { RunnableCall } from './tool-plan.js';
 /** A run of the same id is open still: that of the execution before a reset, which is about to be cancelled. */
 const MAX_OFFERS = 5;
 const OFFER_WAIT_MS = 2000;
+/** SQL databases of a Temporal server have room for 255. */
+const MAX_ID_BYTES = 240;
 /** For children to end, once the calling run has to: until then their usage can still be counted. */
 const END_WAIT_MS = 60_000;
 
@@ -53,7 +58,7 @@ export async function runChild(
   const reserved = [...run.children.values()].map((child) => child.reserved);
   const budget = carve(run.budget, reserved, calls, agent.limits ?? {});
   if ('status' in budget) return failed(`Not run: nothing of this run's budget is left for it (${budget.reason}).`);
-  const child = newChild(idempotencyKey, budget);
+  const child = newChild(childId(idempotencyKey), budget);
   run.children.set(child.runId, child);
   try {
     const input = inputOf(run, agent, task, budget, { runId: run.id, callId, depth });
@@ -61,6 +66,12 @@ export async function runChild(
   } finally {
     close(run, child);
   }
+}
+
+/** The idempotency key of the call, unless it is too long for the id of a workflow: each level adds to it. */
+function childId(key: string): string {
+  if (utf8Length(key) <= MAX_ID_BYTES) return key;
+  return `${cutToJsonBytes(key, MAX_ID_BYTES - 20)}~${shortHash(key)}`;
 }
 
 function inputOf(

@@ -9,6 +9,7 @@ import type { ToolCall, ToolMessage } from '../conversation/message.js';
 import { jsonBytes } from '../models/json-text.js';
 import { decide, mayWait, USED_UP } from './approvals.js';
 import type { TurnAnswer } from './ask-model.js';
+import { askGates } from './gates.js';
 import { handOver } from './hand-over.js';
 import { answersIn, isAnswer, takeAnswers, type Given } from './output.js';
 import { childrenEnded, runChild } from './run-child.js';
@@ -63,8 +64,11 @@ async function runPlan(run: Run, plan: readonly PlannedCall[], outcomes: Outcome
     await run.within(() => {
       // Calls that wait for a person hold up nobody. Once approved, each runs alone, after the free ones.
       let last = runGroups(run, free, outcomes);
-      const decided = waiting.map(async (planned) => {
-        const verdict = await decide(run, planned, inputOf(run, planned, planned.args));
+      const askedAt = Date.now();
+      const gates = askGates(run, waiting);
+      const decided = waiting.map(async (planned, at) => {
+        const gate = (await gates)[at] ?? { kind: 'ask' };
+        const verdict = await decide(run, planned, gate, askedAt);
         if (verdict.kind === 'closed') return;
         if (verdict.kind === 'result') {
           outcomes[planned.index] = verdict;

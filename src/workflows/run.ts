@@ -17,6 +17,7 @@ import { describeProgress } from './presentation.js';
 import { deadlineOf, type Used } from './limits.js';
 import { limitsInForce } from './open-message.js';
 import { newRunState, type Phase, type RunState } from './run-state.js';
+import { NOTHING_WAITS } from './waiting-calls.js';
 
 export class Run {
   state: RunState;
@@ -37,6 +38,10 @@ export class Run {
   messagesReceived = 0;
   /** Child runs that are open, by id: agents that were called as tools. None is, between turns. */
   readonly children = new Map<string, OpenChild>();
+  /** Tools that are being asked whether a call needs an approval, or whether its changed arguments are right. */
+  gatesAsked = 0;
+  /** What the run that called this one was told last of what waits here; it begins with nothing. */
+  toldParent = NOTHING_WAITS;
   /** Calls of the answer at hand that are sure to run and have not begun: free ones, and those that were approved. */
   callsToCome = 0;
   /** Calls of agents in the answer at hand that have not begun: they share what is left of the budget. */

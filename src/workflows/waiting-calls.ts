@@ -33,6 +33,8 @@ export function waitingCalls({ state, children }: Waiter): { calls: PendingView[
   };
 }
 
+export const NOTHING_WAITS = JSON.stringify({ calls: [], count: 0 });
+
 /** Arguments share what the ids leave; where even that is nothing, fewer calls are shown. */
 function bounded(calls: readonly PendingView[]): PendingView[] {
   if (jsonBytes(calls) <= MAX_BYTES) return [...calls];

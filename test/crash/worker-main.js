@@ -9,7 +9,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection, Worker } from '@temporalio/worker';
-import { defineAgent, defineTool } from 'everlap';
+import { agentTool, defineAgent, defineTool } from 'everlap';
 import { createWorker, EverlapPlugin, openaiChat } from 'everlap/worker';
 import { z } from 'zod';
 
@@ -62,16 +62,15 @@ const tools = [
   }),
 ];
 
-const agents = [
-  defineAgent({
-    name: 'crasher',
-    instructions: 'You leave marks.',
-    model: { name: 'gpt-5-mini', attempts: 100 },
-    heartbeatTimeout: '3 seconds',
-    limits: { turns: 1000 },
-    tools,
-  }),
-];
+const common = {
+  instructions: 'You leave marks.',
+  model: { name: 'gpt-5-mini', attempts: 100 },
+  heartbeatTimeout: '3 seconds',
+  limits: { turns: 1000 },
+};
+const crasher = defineAgent({ name: 'crasher', tools, ...common });
+const clerks = agentTool(crasher, { name: 'clerk', description: 'Does one task.' });
+const agents = [crasher, defineAgent({ name: 'chief', tools: [clerks], ...common })];
 const everlap = {
   agents,
   provider: openaiChat({ baseUrl: OPENAI_BASE_URL, apiKey: 'scripted' }),

@@ -1,0 +1,68 @@
+/**
+ * Whether a call needs a person's approval, as its own tool says on a worker. Where it cannot say, a person decides.
+ *
+ * Gates are local activities. Of several that end in one workflow task a replay sees the ends at other moments than the run
+ * did, and the clock says something else: nothing may depend on which is first, or on what the time is then.
+ */
+import { isCancellation, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import type { ToolSpec } from '../agents/spec.js';
+import { toolActivity, type ToolInput, type ToolOutput } from '../agents/wire.js';
+import { readFailure } from './activity-failures.js';
+import { inputOf, isGone, type Outcome } from './run-call.js';
+import type { Run } from './run.js';
+import type { RunnableCall } from './tool-plan.js';
+
+/** `free`: it may run. `ask`: a person has to say so. `result`: it is not to run, and this is what the model reads. */
+export type Gate = { readonly kind: 'free' } | { readonly kind: 'ask' } | ({ readonly kind: 'result' } & Outcome);
+
+/** All gates of one answer. Resolves when the last one has answered; rejects, no sooner, with a cancellation. */
+export async function askGates(run: Run, calls: readonly RunnableCall[]): Promise<readonly Gate[]> {
+  const answers = await Promise.allSettled(calls.map((planned) => gateOf(run, planned)));
+  return answers.map((answer) => {
+    if (answer.status === 'rejected') throw answer.reason;
+    return answer.value;
+  });
+}
+
+async function gateOf(run: Run, planned: RunnableCall): Promise<Gate> {
+  const { tool } = planned;
+  if (tool.execution === 'question') return { kind: 'ask' };
+  if (tool.approval === 'never' || (tool.approval === 'ask' && run.mode === 'auto')) return { kind: 'free' };
+  return askGate(run, tool, inputOf(run, planned, planned.args));
+}
+
+/** Are the arguments right, and does this call need an approval? */
+export async function askGate(run: Run, tool: ToolSpec, input: ToolInput): Promise<Gate> {
+  run.gatesAsked += 1;
+  try {
+    const output = await askTool(tool, { ...input, gate: true, ...(tool.mcp && { tool }) });
+    if ('ask' in output) return { kind: output.ask ? 'ask' : 'free' };
+    return 'text' in output ? { kind: 'result', ...output } : { kind: 'ask' };
+  } catch (error) {
+    const failure = isCancellation(error) ? null : readFailure(error);
+    if (failure === null) throw error;
+    if (failure.kind === 'unregistered') return { kind: 'result', ...isGone(tool) };
+    run.note(`Whether ${tool.name} needs an approval could not be told (${failure.message}); a person is asked.`);
+    return { kind: 'ask' };
+  } finally {
+    run.gatesAsked -= 1;
+  }
+}
+
+type Gates = Record<string, (input: ToolInput) => Promise<ToolOutput>>;
+
+async function askTool({ name }: ToolSpec, input: ToolInput): Promise<ToolOutput> {
+  const options = { startToCloseTimeout: '10 seconds', retry: { maximumAttempts: 3 } } as const;
+  const ask = (gates: Gates): Promise<ToolOutput> => {
+    const gate = gates[toolActivity(name)];
+    if (gate === undefined) throw new Error(`There is no activity ${toolActivity(name)}.`);
+    return gate(input);
+  };
+  try {
+    return await ask(proxyLocalActivities<Gates>(options));
+  } catch (error) {
+    if (readFailure(error)?.kind !== 'unregistered') throw error;
+    // Another worker may know it: a deploy is under way.
+    return ask(proxyActivities<Gates>({ ...options, summary: `${name} · approval?` }));
+  }
+}
