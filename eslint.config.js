@@ -44,6 +44,10 @@ export default tseslint.config(
               group: ['node:*', 'zod', 'openai', '@temporalio/client', '@temporalio/worker', '@temporalio/activity'],
               message: 'The workflow sandbox has no Node: keep this on the worker.',
             },
+            {
+              group: ['**/models/**', '**/activities/**', '**/tools/**', '**/watch/**', '**/client/**'],
+              message: 'This runs elsewhere: what both sides need is in agents/ or conversation/.',
+            },
           ],
         },
       ],

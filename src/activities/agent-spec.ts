@@ -1,15 +1,29 @@
 /** From an agent's options to its spec: defaults filled in, durations in milliseconds, prices and window looked up. */
-import type { AgentDefinition, AgentOptions, LapsOptions, ModelOptions } from '../agents/define-agent.js';
+import { modelsOf, unpricedModel, type Rates } from '../agents/cost.js';
+import type {
+  AgentDefinition,
+  AgentOptions,
+  ContextOptions,
+  LapsOptions,
+  ModelOptions,
+} from '../agents/define-agent.js';
 import { DefinitionError } from '../agents/definition-error.js';
 import type { AgentOfTool, ToolDefinition } from '../agents/define-tool.js';
 import { toMs, type Duration } from '../agents/duration.js';
 import { HAND_OFF } from '../agents/hand-off.js';
 import { DEFAULT_TURNS, parseLimits } from '../agents/limits.js';
 import { sessionSpec } from '../agents/session.js';
-import type { AgentSpec, AgentToolSpec, LapsSpec, ModelSpec, PriceSpec, ToolSpec } from '../agents/spec.js';
+import type {
+  AgentSpec,
+  AgentToolSpec,
+  ContextSpec,
+  LapsSpec,
+  ModelSpec,
+  PriceSpec,
+  ToolSpec,
+} from '../agents/spec.js';
 import { DEFAULT_MAX_CHARS, READ_RESULT_NAME } from '../agents/wire.js';
 import { contextWindowOf } from '../models/context-window.js';
-import type { Rates } from '../models/cost.js';
 import { priceOf } from '../models/prices.js';
 import { READ_RESULT } from '../tools/read-result.js';
 import { digest } from './conversation-hash.js';
@@ -40,13 +54,9 @@ export function specOf(
   const session = options.session && sessionSpec(where, options.session);
   // The turns that nobody has set are for one message of a session, which as a whole may go on for weeks.
   const limits = { ...(!session && { turns: DEFAULT_TURNS }), ...parseLimits(where, options.limits ?? {}) };
-  const models = [
-    model.name,
-    ...fallbackModels,
-    ...(options.context?.compactModel ? [options.context.compactModel] : []),
-  ];
-  const known = pricesOf(models, prices);
-  const unpriced = models.find((name) => known[name] === undefined);
+  const context = contextSpec(model.name, options.context);
+  const known = pricesOf(modelsOf({ model, fallbackModels, context }), prices);
+  const unpriced = unpricedModel({ model, fallbackModels, context, prices: known });
   if ((limits.usd ?? session?.limits.usd) !== undefined && unpriced !== undefined) {
     throw new DefinitionError(
       `${where}: limits.usd cannot be kept, since the price of ${unpriced} is not known. ` +
@@ -63,12 +73,7 @@ export function specOf(
     onLimit: options.onLimit ?? 'stop',
     mode: options.mode ?? 'ask',
     stuckWindow: options.stuckWindow ?? 3,
-    context: {
-      window: options.context?.window ?? contextWindowOf(model.name),
-      compactAt: options.context?.compactAt ?? 0.8,
-      keepTurns: options.context?.keepTurns ?? 4,
-      ...(options.context?.compactModel && { compactModel: options.context.compactModel }),
-    },
+    context,
     toolResult: { maxChars: options.toolResult?.maxChars ?? DEFAULT_MAX_CHARS },
     heartbeatTimeoutMs: ms(options.heartbeatTimeout, 10_000),
     prices: known,
@@ -78,6 +83,11 @@ export function specOf(
     ...surroundings,
   };
   return { hash: digest(JSON.stringify(spec)), ...spec };
+}
+
+function contextSpec(model: string, options: ContextOptions = {}): ContextSpec {
+  const { window = contextWindowOf(model), compactAt = 0.8, keepTurns = 4, compactModel } = options;
+  return { window, compactAt, keepTurns, ...(compactModel && { compactModel }) };
 }
 
 function builtInTools(
@@ -106,7 +116,7 @@ function modelSpec(model: string | ModelOptions): ModelSpec {
   };
 }
 
-export function toolSpec(tool: ToolDefinition): ToolSpec {
+function toolSpec(tool: ToolDefinition): ToolSpec {
   const { name, description, strictParameters, effects, concurrency, approval, timeoutMs, execution, attempts } = tool;
   return {
     name,

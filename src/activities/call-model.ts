@@ -6,7 +6,7 @@ import { Context } from '@temporalio/activity';
 import type { CallModelInput, CallModelOutput } from '../agents/wire.js';
 import type { AgentSpec } from '../agents/spec.js';
 import type { AssistantMessage, Message, Usage } from '../conversation/message.js';
-import { estimateMessages, estimateTokens } from '../models/estimate.js';
+import { estimateMessages, estimateTokens } from '../conversation/estimate.js';
 import type { ModelAnswer } from '../models/provider.js';
 import { askProvider, toFailure, type ModelDependencies } from './ask-provider.js';
 import { extendHash } from './conversation-hash.js';

@@ -17,8 +17,8 @@ import {
 import { cut } from '../conversation/cut-text.js';
 import type { Message, Usage } from '../conversation/message.js';
 import { contextWindowOf } from '../models/context-window.js';
-import { estimateTokens } from '../models/estimate.js';
-import { cutToJsonBytes } from '../models/json-text.js';
+import { estimateTokens } from '../conversation/estimate.js';
+import { cutToJsonBytes } from '../conversation/json-bytes.js';
 import { ModelFailure } from '../models/provider.js';
 import { askProvider, isModelFailure, toFailure, type ModelDependencies } from './ask-provider.js';
 import { extendHash } from './conversation-hash.js';

@@ -12,7 +12,7 @@ import { DESCRIBE_FAILURE, type DescribeAgentOutput } from '../agents/wire.js';
 import type { McpServerDefinition } from '../mcp/define-server.js';
 import { checkTogether } from '../mcp/tool-specs.js';
 import { cutText } from '../conversation/cut-text.js';
-import { jsonBytes } from '../conversation/paging.js';
+import { jsonBytes } from '../conversation/json-bytes.js';
 import { specOf } from './agent-spec.js';
 import type { RunCache } from './run-cache.js';
 import { SETTINGS, type Settings } from './run-settings.js';

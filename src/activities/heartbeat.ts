@@ -6,7 +6,7 @@
 import { Context } from '@temporalio/activity';
 
 /** How often progress is sent while there is any. The worker's own throttle must let it through. */
-export const PROGRESS_INTERVAL_MS = 100;
+const PROGRESS_INTERVAL_MS = 100;
 /** Heartbeats without news, for each heartbeat timeout. */
 const BEATS_PER_TIMEOUT = 4;
 

@@ -6,7 +6,7 @@ import { cutToTokens } from '../conversation/compaction.js';
 import { headAndTail, wellFormed } from '../conversation/cut-text.js';
 import type { Message } from '../conversation/message.js';
 import { shortHash } from '../conversation/short-hash.js';
-import { estimateTokens } from '../models/estimate.js';
+import { estimateTokens } from '../conversation/estimate.js';
 
 /** Characters of one message, from generous to scant: the first that fit all messages are taken. */
 const CUTS = [8000, 2000, 600, 200] as const;

@@ -5,10 +5,8 @@
  */
 import { types } from 'node:util';
 import { cut, wellFormed } from '../conversation/cut-text.js';
-import { describeError, errorText, unreadable } from './error-text.js';
+import { describeError, unreadable } from './error-text.js';
 import { className, isBare, isError, ownWords, peek, peekString } from './peek.js';
-
-export { errorText };
 
 /** Bounds for one structure: some seconds of work. Values shared by reference can unfold without end. */
 const MAX_VALUES = 2_000_000;

@@ -111,7 +111,7 @@ export function itemsOf(value: Json | undefined): readonly Json[] {
 }
 
 /** `#/definitions/Point`; undefined where nothing is there. */
-export function pointed(root: JsonObject, reference: string): JsonObject | undefined {
+function pointed(root: JsonObject, reference: string): JsonObject | undefined {
   if (!reference.startsWith('#')) return undefined;
   let found: Json | undefined = root;
   for (const step of reference.slice(1).split('/').filter(Boolean)) {

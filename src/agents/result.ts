@@ -14,22 +14,19 @@ export type Ending =
   | { readonly status: 'failed'; readonly reason: FailedReason }
   | { readonly status: 'cancelled'; readonly reason: 'cancelled' };
 
-export const FAILED_REASONS = [
-  'auth',
-  'quota',
-  'bad_request',
-  'content_filter',
-  'context_overflow',
-  'empty_answer',
-  'invalid_output',
-  'stalled',
-  'model_unavailable',
-  'evaluator_error',
-  'internal',
-  'unknown_agent',
-] as const;
-
-export type FailedReason = (typeof FAILED_REASONS)[number];
+export type FailedReason =
+  | 'auth'
+  | 'quota'
+  | 'bad_request'
+  | 'content_filter'
+  | 'context_overflow'
+  | 'empty_answer'
+  | 'invalid_output'
+  | 'stalled'
+  | 'model_unavailable'
+  | 'evaluator_error'
+  | 'internal'
+  | 'unknown_agent';
 export const STATUSES = [
   'completed',
   'exhausted',

@@ -3,7 +3,7 @@
  * and carries over continue-as-new. Plain data; no functions, no zod, so that the workflow can hold it.
  */
 import type { JsonObject } from '../conversation/json.js';
-import type { Price } from '../models/cost.js';
+import type { Price } from './cost.js';
 import type { OutputSchema } from '../models/provider.js';
 import type { Effects } from './define-tool.js';
 import type { Limits } from './limits.js';

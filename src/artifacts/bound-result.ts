@@ -5,7 +5,7 @@
 import type { ToolInput } from '../agents/wire.js';
 import { DEFAULT_MAX_CHARS } from '../agents/wire.js';
 import { cut, cutFront, headAndTail } from '../conversation/cut-text.js';
-import { jsonBytes } from '../models/json-text.js';
+import { escapedBytes } from '../conversation/json-bytes.js';
 import { errorText } from '../activities/error-text.js';
 import { ABANDONED, settleWithin } from '../activities/settle-within.js';
 import { artifactId, artifactKey, type ArtifactStore } from './artifact-store.js';
@@ -58,7 +58,7 @@ function firstThatFits(maxChars: number, make: (room: number) => string): string
 }
 
 export function fits(text: string, maxChars: number): boolean {
-  return text.length <= maxChars && jsonBytes(text) <= BYTES_PER_CHAR * maxChars;
+  return text.length <= maxChars && escapedBytes(text) <= BYTES_PER_CHAR * maxChars;
 }
 
 function withNote(text: string, room: number, note: (headBytes: number) => string): string {

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { toMs, type Duration } from '../agents/duration.js';
 import type { ArtifactStore } from './artifact-store.js';
 
-export const DEFAULT_ARTIFACTS = '.everlap/artifacts';
+const DEFAULT_ARTIFACTS = '.everlap/artifacts';
 const DEFAULT_KEEP = '30 days';
 
 export interface FolderArtifactsOptions {

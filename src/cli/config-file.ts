@@ -19,7 +19,7 @@ export interface LoadedConfig {
 }
 
 /** Absolute path: the file that was named, else the one in this folder; undefined where neither is there to be read. */
-export function findConfig(named: string | undefined): string | undefined {
+function findConfig(named: string | undefined): string | undefined {
   if (named !== undefined) return resolve(named);
   return CONFIG_NAMES.map((name) => resolve(name)).find((path) => existsSync(path));
 }

@@ -54,7 +54,7 @@ export function limitsOf({ turns, tokens, usd, duration, toolCalls }: LimitFlags
   return limits;
 }
 
-export function aNumber(text: string): number {
+function aNumber(text: string): number {
   const number = Number(text);
   if (text.trim() === '' || !Number.isFinite(number)) throw new InvalidArgumentError('It must be a number.');
   return number;

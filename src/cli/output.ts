@@ -3,6 +3,7 @@
  * errors go to standard error, so that a pipe gets nothing else. Knows nothing of runs.
  */
 import { styleText } from 'node:util';
+import { oneLine as oneLineOf } from '../conversation/cut-text.js';
 import { EXIT } from './exit-codes.js';
 
 /** One at a time: Node 20 heeds the stream only then. */
@@ -41,8 +42,7 @@ export function printable(text: string): string {
 
 /** {@link printable}, in one line of at most `max` characters. */
 export function oneLine(text: string, max: number): string {
-  const flat = [...printable(text).replace(/\s+/g, ' ').trim()];
-  return flat.length <= max ? flat.join('') : `${flat.slice(0, max - 1).join('')}…`;
+  return oneLineOf(printable(text), max);
 }
 
 /** A reader that goes away (`everlap list | head -1`) ends the command without a word; a run goes on in its worker. */

@@ -6,7 +6,7 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { DEFAULT_TASK_QUEUE, type AgentDefinition, type AgentWithOutput } from '../agents/define-agent.js';
 import type { AgentRunInput, RunSettings } from '../agents/run-input.js';
 import { WORKFLOW_TYPE } from '../agents/wire.js';
-import { cut } from '../conversation/cut-text.js';
+import { oneLine } from '../conversation/cut-text.js';
 import { checkOneProtobuf } from '../storage/one-protobuf.js';
 import type { AnsweredMessage, TextArgument } from '../workflows/messages.js';
 import { startWithFollowUp } from './follow-up.js';
@@ -220,9 +220,4 @@ function listing({ workflowId, status, searchAttributes, startTime, closeTime }:
 
 function quoted(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-}
-
-function oneLine(text: string, max: number): string {
-  const flat = text.replace(/\s+/g, ' ').trim();
-  return flat.length <= max ? flat : `${cut(flat, max - 1)}…`;
 }

@@ -3,7 +3,7 @@
  * Pure, used on both sides of the sandbox: the worker plans and summarises, the workflow applies the plan.
  * When to compact, and who writes the summary, is decided elsewhere.
  */
-import { estimateMessage, estimateTokens } from '../models/estimate.js';
+import { estimateMessage, estimateTokens } from './estimate.js';
 import { headAndTail } from './cut-text.js';
 import type { Message, UserMessage } from './message.js';
 

@@ -23,6 +23,12 @@ export function cutFront(text: string, max: number): string {
   return text.slice(boundary(text, start) === start ? start : start + 1);
 }
 
+/** At most `max` characters in one line, an ellipsis at the end where some are missing. */
+export function oneLine(text: string, max: number): string {
+  const flat = text.replace(/\s+/g, ' ').trim();
+  return flat.length <= max ? flat : `${cut(flat, max - 1)}…`;
+}
+
 /** At most `maxChars` of `text`, a marker at the end included that says how many characters are missing. */
 export function cutText(text: string, maxChars: number): string {
   return shorten(text, maxChars, 1);

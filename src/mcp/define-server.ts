@@ -2,7 +2,7 @@
  * `mcpServer`: an MCP server whose tools an agent gets. Safe to import anywhere, workflows included: nothing here starts
  * or connects anything, and nothing of it but the name ever leaves the worker.
  */
-import { checkName, DefinitionError, shown } from '../agents/definition-error.js';
+import { checkName, DefinitionError, oneOf, shown } from '../agents/definition-error.js';
 import type { Effects } from '../agents/define-tool.js';
 import { toMs, type Duration } from '../agents/duration.js';
 import type { JsonObject } from '../conversation/json.js';
@@ -130,9 +130,11 @@ function checkTarget(where: string, options: McpServerOptions): void {
 function checkPolicy(where: string, policy: McpToolPolicy): void {
   if (typeof policy !== 'object' || policy === null) throw new DefinitionError(`${where} must be an object.`);
   const { approval, effects, concurrency, attempts } = policy;
-  if (typeof approval !== 'function') oneOf(`${where}.approval`, approval, ['never', 'always']);
-  oneOf(`${where}.effects`, effects, ['none', 'idempotent', 'once']);
-  oneOf(`${where}.concurrency`, concurrency, ['parallel', 'serial']);
+  if (approval !== undefined && typeof approval !== 'function') {
+    oneOf(`${where}.approval`, approval, ['never', 'always']);
+  }
+  if (effects !== undefined) oneOf(`${where}.effects`, effects, ['none', 'idempotent', 'once']);
+  if (concurrency !== undefined) oneOf(`${where}.concurrency`, concurrency, ['parallel', 'serial']);
   for (const field of ['timeout', 'approvalTimeout'] as const) {
     const duration = policy[field];
     if (duration !== undefined) toMs(`${where}.${field}`, duration);
@@ -140,11 +142,6 @@ function checkPolicy(where: string, policy: McpToolPolicy): void {
   if (attempts !== undefined && !(Number.isInteger(attempts) && attempts >= 1)) {
     throw new DefinitionError(`${where}.attempts is ${shown(attempts)}; it must be a whole number of at least 1.`);
   }
-}
-
-function oneOf(what: string, value: string | undefined, allowed: readonly string[]): void {
-  if (value === undefined || allowed.includes(value)) return;
-  throw new DefinitionError(`${what} is ${shown(value)}; it must be one of ${allowed.join(', ')}.`);
 }
 
 /** @throws DefinitionError where two different servers have one name: a worker has one connection per name. */

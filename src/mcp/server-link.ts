@@ -5,6 +5,7 @@
  */
 import type { JsonObject } from '../conversation/json.js';
 import { errorText } from '../activities/error-text.js';
+import { untilAborted } from '../waiting/interruptible.js';
 import { ToolError } from '../agents/tool-error.js';
 import { Connection, type CallOptions } from './connection.js';
 import type { McpServerDefinition } from './define-server.js';
@@ -121,7 +122,7 @@ export class ServerLink {
       });
     }
     // The connection is for everybody: one caller that gives up does not end it.
-    return abortable(this.opening, signal);
+    return untilAborted(this.opening, signal);
   }
 
   private async connect(): Promise<Connection> {
@@ -185,19 +186,4 @@ function isNotSent(error: unknown): boolean {
     if (cause instanceof AggregateError) return cause.errors.length > 0 && cause.errors.every(isNotSent);
   }
   return false;
-}
-
-async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-    // Nobody else may wait for it.
-    work.catch(() => undefined);
-  }
 }

@@ -9,6 +9,7 @@ import type { AiSdkCall, AiSdkModel, ProviderOptions } from './ai-sdk/types.js';
 import { answerOf } from './answer.js';
 import { type Failure, type FailureContext, failureOf } from './failure-class.js';
 import { isJsonObject } from '../conversation/json.js';
+import { untilAborted } from '../waiting/interruptible.js';
 import { asError } from './openai-provider.js';
 import { type FormTraits, ignoresForm } from './output-format.js';
 import { type ModelAnswer, ModelFailure, type ModelProvider, type ModelRequest } from './provider.js';
@@ -169,21 +170,4 @@ function formless(context: FailureContext): Failure {
 function contextOf(model: string, server: string, { headers = {} }: AiSdkOptions): FailureContext {
   const secrets = Object.values(headers).filter((value) => value.length >= 8);
   return { model, server, keySource: "the AI SDK provider's settings", secrets, nowMs: Date.now() };
-}
-
-/** Rejects with the signal's reason once it is aborted, also where the provider does not heed it. */
-async function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
-  let stop: () => void = () => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    // The reason is the caller's, and goes back as it is.
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) stop();
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }

@@ -1,7 +1,7 @@
 /** How much a model can read and write in one request. Data and one function; pure. */
 
 /** For models that are not listed: small enough for nearly all of them. */
-export const DEFAULT_CONTEXT_WINDOW = 128_000;
+const DEFAULT_CONTEXT_WINDOW = 128_000;
 
 /** By the beginning of the name without its maker; the first that fits counts. Tokens, input and output together. */
 const WINDOWS: readonly (readonly [RegExp, number])[] = [
@@ -30,13 +30,8 @@ const WINDOWS: readonly (readonly [RegExp, number])[] = [
   [/^llama-?3/, 128_000],
 ];
 
-/**
- * Tokens that the model's context holds, 128,000 where it is not known.
- * @param overrides by model name, exactly as the agent names it; they win.
- */
-export function contextWindowOf(model: string, overrides: Readonly<Record<string, number>> = {}): number {
-  const own = Object.hasOwn(overrides, model) ? overrides[model] : undefined;
-  if (own !== undefined) return own;
+/** Tokens that the model's context holds, 128,000 where it is not known. */
+export function contextWindowOf(model: string): number {
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase();
   return WINDOWS.find(([beginning]) => beginning.test(name))?.[1] ?? DEFAULT_CONTEXT_WINDOW;
 }

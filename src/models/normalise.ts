@@ -9,10 +9,10 @@ import type { AssistantMessage, Message, ToolCall, ToolMessage, UserMessage } fr
 import { parseJson, wellFormedJson } from './json-text.js';
 
 export const NO_RESULT = 'There is no result: the call was interrupted, and whether it had an effect is unknown.';
-export const NO_OUTPUT = '(no output)';
-export const NO_TEXT = '(empty message)';
-export const EARLIER_LEFT_OUT = '(Earlier messages were left out.)';
-export const GO_ON = 'Continue.';
+const NO_OUTPUT = '(no output)';
+const NO_TEXT = '(empty message)';
+const EARLIER_LEFT_OUT = '(Earlier messages were left out.)';
+const GO_ON = 'Continue.';
 
 /** An assistant message and what has been found of its results. */
 interface Asked {
@@ -40,7 +40,7 @@ export function objectArguments(json: string): string {
 }
 
 /** A name as providers take it, `[a-zA-Z0-9_-]{1,64}`: models make up others. */
-export function functionName(name: string): string {
+function functionName(name: string): string {
   const safe = name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64);
   return safe === '' ? 'unknown_tool' : safe;
 }

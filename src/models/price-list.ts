@@ -2,7 +2,7 @@
  * List prices of well-known models. Data only. They change without notice: users override them where it matters.
  * Standard tier; batch, flex and priority differ. Each row says where and when it was read.
  */
-import type { Price } from './cost.js';
+import type { Price } from '../agents/cost.js';
 
 export interface ListedPrice extends Price {
   readonly asOf: string;

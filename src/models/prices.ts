@@ -1,5 +1,5 @@
 /** What is known of a model's price. Pure. */
-import type { Price } from './cost.js';
+import type { Price } from '../agents/cost.js';
 import { knownName } from './model-name.js';
 import { PRICE_LIST } from './price-list.js';
 

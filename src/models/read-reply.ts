@@ -31,7 +31,7 @@ export interface ReadOptions {
 }
 
 /** A JSON document, or one event, that is larger than this is read no further. */
-export const MAX_DOCUMENT_BYTES = 8_000_000;
+const MAX_DOCUMENT_BYTES = 8_000_000;
 const MAX_EXCERPT = 65_536;
 
 /** @throws the signal's reason once it is aborted; whatever `onEvent` throws. */

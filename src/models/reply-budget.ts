@@ -3,7 +3,7 @@
  * again with the next request. Sizes are bytes inside a JSON document. Pure.
  */
 import type { Json } from '../conversation/json.js';
-import { cutToJsonBytes, jsonBytes } from './json-text.js';
+import { cutToJsonBytes, escapedBytes } from '../conversation/json-bytes.js';
 
 /** Text and calls. Over it, the answer is cut off and counts as ended by length. */
 export const MAX_ANSWER_BYTES = 1_000_000;
@@ -28,7 +28,7 @@ export class Budget {
   /** As much of the text as fits. */
   readonly take = (text: string): string => {
     if (text === '') return text;
-    const bytes = this.#isSpent ? Infinity : jsonBytes(text);
+    const bytes = this.#isSpent ? Infinity : escapedBytes(text);
     if (bytes <= this.#left) {
       this.#left -= bytes;
       return text;
@@ -40,7 +40,7 @@ export class Budget {
 
   /** Whether the value fits; if so, it counts. */
   readonly fits = (value: Json): boolean => {
-    const bytes = this.#isSpent ? Infinity : jsonBytes(JSON.stringify(value));
+    const bytes = this.#isSpent ? Infinity : escapedBytes(JSON.stringify(value));
     if (bytes > this.#left) this.#isSpent = true;
     else this.#left -= bytes;
     return !this.#isSpent;

@@ -4,14 +4,15 @@
  */
 import { z } from 'zod';
 import { cut, wellFormed } from '../conversation/cut-text.js';
+import { cutToJsonBytes } from '../conversation/json-bytes.js';
 import type { Json, JsonObject } from '../conversation/json.js';
 import type { AssistantMessage, Message, ToolCall } from '../conversation/message.js';
-import { cutToJsonBytes, wellFormedJson } from './json-text.js';
+import { wellFormedJson } from './json-text.js';
 import type { ModelAnswer } from './provider.js';
 import { Budget, MAX_ANSWER_BYTES, MAX_EXTRA_BYTES, MAX_REASONING_BYTES } from './reply-budget.js';
 
 /** Calls of one answer: each is an activity, and a workflow may have 2,000 of them open. */
-export const MAX_CALLS = 200;
+const MAX_CALLS = 200;
 /** Characters of a name that no tool can have; it is only quoted. */
 const MAX_NAME_CHARS = 200;
 
@@ -98,7 +99,7 @@ function wellFormedObject(extra: JsonObject): JsonObject {
  * Ids that the server left out, or that the conversation has already, are made up from the place of the call: the
  * same answer to the same conversation gets the same ids.
  */
-export function withUniqueIds(message: AssistantMessage, before: readonly Message[]): AssistantMessage {
+function withUniqueIds(message: AssistantMessage, before: readonly Message[]): AssistantMessage {
   if (!message.toolCalls) return message;
   const taken = new Set(before.flatMap((m) => (m.role === 'assistant' ? (m.toolCalls ?? []) : [])).map((c) => c.id));
   const toolCalls = message.toolCalls.map((call, index) => {

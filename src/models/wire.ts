@@ -13,7 +13,7 @@ import { askForForm } from './output-format.js';
 import type { ModelRequest, ToolSchema } from './provider.js';
 import type { Traits } from './traits.js';
 
-export const RESULTS_TAKEN = '(The results are read.)';
+const RESULTS_TAKEN = '(The results are read.)';
 
 /** The fields of messages and calls that are written here: no unknown field may take their place. */
 export const OWN_FIELDS: ReadonlySet<string> = new Set([

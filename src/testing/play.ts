@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../conversation/json.js';
+import { untilAborted } from '../waiting/interruptible.js';
 import { pass, type Wait } from './gate.js';
 import { SCRIPTED_HEADERS } from './http.js';
 import type { AnswerStep, Ending, RawStep, Step, Timing } from './steps.js';
@@ -96,7 +97,7 @@ async function hold(step: AnswerStep, chunks: number, stage: Stage): Promise<voi
 }
 
 async function at(wait: Wait, { gone }: Stage): Promise<void> {
-  await orGone(pass(wait), gone);
+  await untilAborted(pass(wait), gone);
 }
 
 async function beSilent(commentsEveryMs: number | undefined, stage: Stage): Promise<void> {
@@ -109,7 +110,7 @@ async function beSilent(commentsEveryMs: number | undefined, stage: Stage): Prom
 
 /** Nothing more until the connection is closed. */
 async function untilGone({ gone }: Stage): Promise<void> {
-  await orGone(new Promise<never>(() => undefined), gone);
+  await untilAborted(new Promise<never>(() => undefined), gone);
 }
 
 /** Waits for each write to be handed to the network, so that pieces are pieces there too, and a cut loses none. */
@@ -122,17 +123,8 @@ async function write(data: string | Uint8Array, timing: Timing, { response, gone
     const written = new Promise<void>((resolve, reject) => {
       response.write(piece, (error) => (error ? reject(error) : resolve()));
     });
-    await orGone(written, gone);
+    await untilAborted(written, gone);
   }
-}
-
-function orGone<T>(promise: Promise<T>, gone: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const leave = (): void => reject(gone.reason instanceof Error ? gone.reason : new Error(String(gone.reason)));
-    if (gone.aborted) leave();
-    gone.addEventListener('abort', leave, { once: true });
-    promise.then(resolve, reject).finally(() => gone.removeEventListener('abort', leave));
-  });
 }
 
 function event(data: JsonObject): string {

@@ -9,7 +9,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { ToolError } from '../agents/tool-error.js';
-import { errorText } from '../activities/to-text.js';
+import { errorText } from '../activities/error-text.js';
 import { cut } from '../conversation/cut-text.js';
 import { isPublicAddress } from './public-address.js';
 

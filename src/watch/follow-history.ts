@@ -6,7 +6,7 @@ import { HistoryDecoder } from './decode-history.js';
 import { comparePlaces, parsePlace, type Place } from './event-place.js';
 import { firstExecution, isNotFound, resetOf } from './executions.js';
 import { HistoryTranslator } from './history-events.js';
-import { ABORTED } from './interruptible.js';
+import { ABORTED } from '../waiting/interruptible.js';
 import { persistently } from './persistently.js';
 import { readHistory, type Reading } from './read-history.js';
 

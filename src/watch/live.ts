@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import type { AgentEvent, LiveEvent } from './agent-event.js';
 import { parsePlace } from './event-place.js';
 import { followHistory, type EventsOptions } from './follow-history.js';
-import { pause } from './interruptible.js';
+import { pause } from '../waiting/interruptible.js';
 import { ModelProgress } from './model-progress.js';
 
 export type LiveOptions = Omit<EventsOptions, 'follow'>;

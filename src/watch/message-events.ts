@@ -1,7 +1,5 @@
 /** What a signal or an update says, as an event. Read with the run's own parsers, so that both think the same of it. Pure. */
-import { DefinitionError } from '../agents/definition-error.js';
-import { parseLimits, type Limits } from '../agents/limits.js';
-import { isRefused, parseForceFinish, parseText, type Refused } from '../workflows/arguments.js';
+import { isRefused, parseForceFinish, parseSetLimits, parseText, type Refused } from '../workflows/arguments.js';
 import { parseAnswer, parseApprove, parseDeny, parseMode } from '../workflows/decision-arguments.js';
 import type { EventBody } from './agent-event.js';
 import type { HistoryContent } from './history-event.js';
@@ -26,7 +24,7 @@ export function messageEvent({ name, argument, via }: Message): EventBody | unde
     case 'forceFinish':
       return read(name, parseForceFinish(argument), (finish) => ({ type: 'force_finish_requested', ...finish, via }));
     case 'setLimits':
-      return read(name, limitsOf(argument), (limits) => ({ type: 'limits_changed', limits, via }));
+      return read(name, parseSetLimits(argument), (limits) => ({ type: 'limits_changed', limits, via }));
     case 'pause':
       return { type: 'pause_requested', via };
     case 'resume':
@@ -53,13 +51,4 @@ function read<Parsed extends object>(
   toEvent: (parsed: Parsed) => EventBody,
 ): EventBody {
   return isRefused(parsed) ? { type: 'message_ignored', name, problem: parsed.refused } : toEvent(parsed);
-}
-
-function limitsOf(argument: unknown): Limits | Refused {
-  try {
-    return parseLimits('setLimits', argument);
-  } catch (error) {
-    if (error instanceof DefinitionError) return { refused: error.message };
-    throw error;
-  }
 }

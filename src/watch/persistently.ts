@@ -1,6 +1,6 @@
 /** Requests that outlive lost connections and restarted servers. Knows nothing of what is asked. */
 import { isGrpcServiceError } from '@temporalio/client';
-import { ABORTED, pause, unlessAborted } from './interruptible.js';
+import { ABORTED, pause, unlessAborted } from '../waiting/interruptible.js';
 
 export interface Persistence {
   readonly signal: AbortSignal;

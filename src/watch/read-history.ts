@@ -3,7 +3,7 @@
  */
 import type { Client } from '@temporalio/client';
 import type { RawEvent } from './decode-history.js';
-import { ABORTED } from './interruptible.js';
+import { ABORTED } from '../waiting/interruptible.js';
 import { persistently, type Persistence } from './persistently.js';
 
 export interface Reading extends Persistence {

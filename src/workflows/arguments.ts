@@ -2,8 +2,10 @@
  * What people send into a run, checked: whatever they typed becomes a value, or a sentence on why it is none. Pure, and
  * without zod: a schema library in the sandbox would cost every parked run more memory than its own state.
  */
+import { DefinitionError } from '../agents/definition-error.js';
+import { parseLimits, type Limits } from '../agents/limits.js';
 import { wellFormed } from '../conversation/cut-text.js';
-import { jsonBytes } from '../conversation/paging.js';
+import { jsonBytes } from '../conversation/json-bytes.js';
 import type { ForceFinish, QueuedText } from './run-state.js';
 
 export type Refused = { readonly refused: string };
@@ -62,6 +64,17 @@ export function parseForceFinish(argument: unknown): ForceFinish | Refused {
     finish[field] = text.text;
   }
   return finish;
+}
+
+/** `setLimits`: some of the limits, as `limits` of an agent has them. */
+export function parseSetLimits(argument: unknown): Limits | Refused {
+  const where = 'setLimits';
+  try {
+    return parseLimits(where, argument);
+  } catch (error) {
+    if (error instanceof DefinitionError) return { refused: error.message.slice(`${where}: `.length) };
+    throw error;
+  }
 }
 
 /** `pause`, `resume`: whatever was sent along means nothing. */

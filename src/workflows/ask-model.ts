@@ -5,7 +5,7 @@
 import type { Ending } from '../agents/result.js';
 import { callsOf, isEmptyAnswer } from '../conversation/conversation.js';
 import type { AssistantMessage, Usage, UserMessage } from '../conversation/message.js';
-import { cutToJsonBytes, jsonBytes } from '../models/json-text.js';
+import { cutToJsonBytes, escapedBytes } from '../conversation/json-bytes.js';
 import { callModel, type Answered } from './call-model.js';
 import { saidBy } from './output.js';
 import type { Run } from './run.js';
@@ -102,7 +102,7 @@ function join(before: AssistantMessage, { message, cut }: TurnAnswer): TurnAnswe
 }
 
 function isFull({ message }: TurnAnswer): boolean {
-  return jsonBytes(message.text) >= MAX_JOINED_BYTES;
+  return escapedBytes(message.text) >= MAX_JOINED_BYTES;
 }
 
 /** Tokens of a request that goes on from here: reasoning is not sent back, or is small beside what it took. */

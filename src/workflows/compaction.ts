@@ -6,7 +6,7 @@ import { isCancellation, proxyActivities } from '@temporalio/workflow';
 import { MAX_SUMMARY_ATTEMPTS, type CompactInput, type CompactOutput } from '../agents/wire.js';
 import { applyCompaction, planCompaction, withoutSummary } from '../conversation/compaction.js';
 import { headAndTail } from '../conversation/cut-text.js';
-import { estimateMessages } from '../models/estimate.js';
+import { estimateMessages } from '../conversation/estimate.js';
 import { isLost, isUnknownHead, MAX_LOST, readFailure } from './activity-failures.js';
 import { estimatedInput, fixedTokens, tokensPerEstimate } from './context-size.js';
 import { addCost, addUsage, outputBudget } from './limits.js';

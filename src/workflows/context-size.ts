@@ -1,5 +1,5 @@
 /** How many tokens a conversation has: what the provider counted, and an estimate of what is new. Pure. */
-import { estimateMessages, estimateTokens } from '../models/estimate.js';
+import { estimateMessages, estimateTokens } from '../conversation/estimate.js';
 import type { Run } from './run.js';
 
 type Sized = Pick<Run, 'spec' | 'state'>;

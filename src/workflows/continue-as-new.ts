@@ -2,7 +2,7 @@
 import { allHandlersFinished, condition, makeContinueAsNewFunc, workflowInfo } from '@temporalio/workflow';
 import type { AgentSpec } from '../agents/spec.js';
 import type { AgentRunInput } from '../agents/run-input.js';
-import { jsonBytes } from '../conversation/paging.js';
+import { jsonBytes } from '../conversation/json-bytes.js';
 import { forgetOldAnswers } from './answers.js';
 import { carriedOf } from './carried.js';
 import { compactForPayload } from './compaction.js';

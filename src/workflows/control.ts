@@ -3,9 +3,10 @@
  * that whoever asked is told how it ended.
  */
 import { CancellationScope, condition } from '@temporalio/workflow';
+import { unpricedModel } from '../agents/cost.js';
 import type { Limits } from '../agents/limits.js';
 import type { Refused } from './arguments.js';
-import { limitsLeft, unpricedModel } from './limits.js';
+import { limitsLeft } from './limits.js';
 import type { LimitsAnswer, StandingAnswer } from './messages.js';
 import { statusOf } from './presentation.js';
 import type { Run } from './run.js';

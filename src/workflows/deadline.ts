@@ -1,16 +1,11 @@
 /** Ends work at the deadline: one timer for the whole run, set anew only when `setLimits` moves the deadline. */
-import { CancellationScope, condition, isCancellation } from '@temporalio/workflow';
+import { condition } from '@temporalio/workflow';
+import { inBackground } from './background.js';
 import type { Run } from './run.js';
 
 /** Starts watching; returns how to stop. */
 export function watchDeadline(run: Run): () => void {
-  const scope = new CancellationScope();
-  scope
-    .run(() => watch(run))
-    .catch((error: unknown) => {
-      if (!isCancellation(error)) throw error;
-    });
-  return () => scope.cancel();
+  return inBackground(() => watch(run));
 }
 
 async function watch(run: Run): Promise<never> {

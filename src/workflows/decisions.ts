@@ -6,7 +6,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../conversation/json.js';
 import { cut } from '../conversation/cut-text.js';
 import { shortHash } from '../conversation/short-hash.js';
-import { cutToJsonBytes, jsonBytes } from '../models/json-text.js';
+import { cutToJsonBytes, escapedBytes } from '../conversation/json-bytes.js';
 import type { Refused } from './arguments.js';
 import type { RunState } from './run-state.js';
 
@@ -48,7 +48,7 @@ const MAX_NAME_BYTES = 200;
 
 /** The id by which people know a call: its own, but some servers pack whole signatures into theirs. */
 export function callName(callId: string): string {
-  if (jsonBytes(callId) <= MAX_NAME_BYTES) return callId;
+  if (escapedBytes(callId) <= MAX_NAME_BYTES) return callId;
   return `${cutToJsonBytes(callId, MAX_NAME_BYTES - 20)}~${shortHash(callId)}`;
 }
 

@@ -1,9 +1,9 @@
 /** Which limit a run has reached, and what is left. Pure. */
+import { costUsd, ratesFor } from '../agents/cost.js';
 import type { Limits } from '../agents/limits.js';
 import type { Ending } from '../agents/result.js';
-import type { AgentSpec, PriceSpec } from '../agents/spec.js';
+import type { PriceSpec } from '../agents/spec.js';
 import type { Usage } from '../conversation/message.js';
-import { costUsd, ratesFor } from '../models/cost.js';
 import type { RunState } from './run-state.js';
 
 /** What a run has used, and what it may. */
@@ -52,14 +52,6 @@ export function outputBudget(
   }
   return caps.length === 0 ? {} : { maxOutputTokens: Math.floor(Math.min(...caps)) };
 }
-
-/** A model that the run may use and whose price is not known: no limit in dollars can be kept with it. */
-export function unpricedModel({ model, fallbackModels, context, prices }: PricedSpec): string | undefined {
-  const models = [model.name, ...fallbackModels, ...(context.compactModel === undefined ? [] : [context.compactModel])];
-  return models.find((name) => prices[name] === undefined);
-}
-
-type PricedSpec = Pick<AgentSpec, 'model' | 'fallbackModels' | 'context' | 'prices'>;
 
 export function tokensOf(usage: Usage): number {
   return usage.input + usage.output + (usage.thinking ?? 0);

@@ -5,12 +5,18 @@
  * A bad argument loses nothing: an update refuses it with a sentence, a signal is logged and noted in `state`.
  */
 import { currentUpdateInfo, setHandler } from '@temporalio/workflow';
-import { DefinitionError } from '../agents/definition-error.js';
-import { parseLimits, type Limits } from '../agents/limits.js';
 import { pageOf } from '../conversation/paging.js';
 import { awaitAnswer } from './answers.js';
 import * as api from './messages.js';
-import { isRefused, parseForceFinish, parseNothing, parsePage, parseText, type Refused } from './arguments.js';
+import {
+  isRefused,
+  parseForceFinish,
+  parseNothing,
+  parsePage,
+  parseSetLimits,
+  parseText,
+  type Refused,
+} from './arguments.js';
 import { accepted, onBoth } from './both-doors.js';
 import { takeReport } from './children.js';
 import { changeLimits, pause, resume, standing } from './control.js';
@@ -46,7 +52,7 @@ export function listen(run: Run): void {
     },
   });
   onBoth(run, api.setLimitsSignal, api.setLimitsUpdate, {
-    parse: parseLimitsArgument,
+    parse: parseSetLimits,
     handle: (limits) => changeLimits(run, limits),
   });
   onBoth(run, api.pauseSignal, api.pauseUpdate, { parse: parseNothing, handle: () => pause(run) });
@@ -65,16 +71,6 @@ export function listen(run: Run): void {
 function withId({ specIfKnown, session }: Run, entry: QueuedText | Refused): QueuedText | Refused {
   const id = specIfKnown !== null && session === undefined ? undefined : currentUpdateInfo()?.id;
   return isRefused(entry) || id === undefined ? entry : { id, ...entry };
-}
-
-function parseLimitsArgument(argument: unknown): Limits | Refused {
-  const where = 'setLimits';
-  try {
-    return parseLimits(where, argument);
-  } catch (error) {
-    if (error instanceof DefinitionError) return { refused: error.message.slice(`${where}: `.length) };
-    throw error;
-  }
 }
 
 /** Steering enters with the next request that is made: not with the one that is being answered. */

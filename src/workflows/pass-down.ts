@@ -2,9 +2,10 @@
  * What people say to a run and mean for the agents that it has called as well: force-finish, and plan mode, which lets
  * nothing with effects begin. Other modes are not passed on: what may run without asking is for the agent itself to say.
  */
-import { CancellationScope, condition, isCancellation, type ChildWorkflowHandle } from '@temporalio/workflow';
+import { condition, type ChildWorkflowHandle } from '@temporalio/workflow';
 import type { AgentResult } from '../agents/result.js';
 import type { AgentRunInput } from '../agents/run-input.js';
+import { inBackground } from './background.js';
 import { forceFinishSignal, setModeSignal } from './messages.js';
 import type { Run } from './run.js';
 
@@ -12,32 +13,31 @@ export type AgentWorkflow = (input: AgentRunInput) => Promise<AgentResult>;
 
 /** Watches for both, as long as the child is open. Returns how to stop. */
 export function passDown(run: Run, child: ChildWorkflowHandle<AgentWorkflow>): () => void {
-  const scope = new CancellationScope();
-  const watch = (what: string, is: () => boolean, tell: () => Promise<void>): void => {
-    scope
-      .run(async () => {
+  const watch = (what: string, is: () => boolean, tell: () => Promise<void>): (() => void) =>
+    inBackground(
+      async () => {
         for (;;) {
           await condition(is);
           await tell();
           // A mode may be set, left, and set again.
           await condition(() => !is());
         }
-      })
-      .catch((error: unknown) => {
-        // The child has ended by itself meanwhile: its result is on its way.
-        if (!isCancellation(error)) run.note(`The run ${child.workflowId} could not be told ${what}: ${String(error)}`);
-      });
-  };
-  watch(
-    'to finish',
-    () => run.state.forceFinish !== null,
-    () => child.signal(forceFinishSignal, { reason: 'The run that called it was told to finish.' }),
-  );
-  // One that was started in plan mode is told once more, which changes nothing.
-  watch(
-    'to plan',
-    () => run.state.mode === 'plan',
-    () => child.signal(setModeSignal, 'plan'),
-  );
-  return () => scope.cancel();
+      },
+      // The child has ended by itself meanwhile: its result is on its way.
+      (error) => run.note(`The run ${child.workflowId} could not be told ${what}: ${String(error)}`),
+    );
+  const stops = [
+    watch(
+      'to finish',
+      () => run.state.forceFinish !== null,
+      () => child.signal(forceFinishSignal, { reason: 'The run that called it was told to finish.' }),
+    ),
+    // One that was started in plan mode is told once more, which changes nothing.
+    watch(
+      'to plan',
+      () => run.state.mode === 'plan',
+      () => child.signal(setModeSignal, 'plan'),
+    ),
+  ];
+  return () => stops.forEach((stop) => stop());
 }

@@ -1,7 +1,7 @@
 /** What the reader of the Temporal UI sees: details, summaries, search attributes. Never a secret, never long. */
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { upsertSearchAttributes } from '@temporalio/workflow';
-import { cut } from '../conversation/cut-text.js';
+import { oneLine } from '../conversation/cut-text.js';
 import type { JsonObject } from '../conversation/json.js';
 import type { Run } from './run.js';
 import { limitsLeft, tokensOf } from './limits.js';
@@ -14,15 +14,15 @@ const TURNS = defineSearchAttributeKey('EverlapTurns', SearchAttributeType.INT);
 const COST = defineSearchAttributeKey('EverlapCostUsd', SearchAttributeType.DOUBLE);
 
 export function modelSummary(turn: number, model: string): string {
-  return line(`turn ${turn} · ${model}`, 100);
+  return oneLine(`turn ${turn} · ${model}`, 100);
 }
 
 /** `read_invoice number=17` */
 export function toolSummary(name: string, args: JsonObject): string {
   const shown = Object.entries(args).map(([key, value]) => {
-    return `${key}=${line(typeof value === 'string' ? value : JSON.stringify(value), 40)}`;
+    return `${key}=${oneLine(typeof value === 'string' ? value : JSON.stringify(value), 40)}`;
   });
-  return line([name, ...shown].join(' '), 100);
+  return oneLine([name, ...shown].join(' '), 100);
 }
 
 /** Markdown: where the run stands, what it waits for, what it cost. */
@@ -30,7 +30,7 @@ export function describeProgress(run: Run): string {
   const { state } = run;
   const lines = [
     `**${statusOf(run)}** · ${run.phase} · lap ${state.lap} · turn ${state.turns}`,
-    `Agent ${run.agent}: ${line(run.task, 200)}`,
+    `Agent ${run.agent}: ${oneLine(run.task, 200)}`,
     `Cost ${costText(state.costUsd)} · ${tokensOf(state.usage)} tokens · ${state.toolCalls} tool calls`,
   ];
   const left = Object.entries(limitsLeft(state, Date.now())).map(
@@ -42,10 +42,10 @@ export function describeProgress(run: Run): string {
   }
   for (const { kind, callId, tool, args, run: below } of waitingCalls(run).calls.slice(0, 20)) {
     lines.push(
-      `Waits for ${kind === 'question' ? 'an answer to' : 'approval of'} ${line(`${tool} ${args}`, 100)} (call ${line(callId, 100)}${below === undefined ? '' : ` of the run ${line(below, 200)}`})`,
+      `Waits for ${kind === 'question' ? 'an answer to' : 'approval of'} ${oneLine(`${tool} ${args}`, 100)} (call ${oneLine(callId, 100)}${below === undefined ? '' : ` of the run ${oneLine(below, 200)}`})`,
     );
   }
-  if (state.lastError !== null) lines.push(`Last error: ${line(state.lastError, 300)}`);
+  if (state.lastError !== null) lines.push(`Last error: ${oneLine(state.lastError, 300)}`);
   return lines.join('\n\n');
 }
 
@@ -60,12 +60,6 @@ export function statusOf(run: Run): string {
 export function showWaiting(run: Run, turned: boolean): void {
   run.showProgress();
   if (turned) showInSearch(run);
-}
-
-/** At most `max` characters, in one line. */
-function line(text: string, max: number): string {
-  const flat = text.replace(/\s+/g, ' ');
-  return flat.length <= max ? flat : `${cut(flat, max - 1)}…`;
 }
 
 function costText(costUsd: number | null): string {

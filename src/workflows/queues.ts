@@ -5,7 +5,7 @@
  */
 import type { UnconsumedText } from '../agents/result.js';
 import type { UserMessage } from '../conversation/message.js';
-import { jsonBytes } from '../conversation/paging.js';
+import { jsonBytes } from '../conversation/json-bytes.js';
 import type { Refused } from './arguments.js';
 import type { QueuedText, RunState } from './run-state.js';
 

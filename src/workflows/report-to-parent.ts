@@ -5,6 +5,7 @@
 import { CancellationScope, condition, getExternalWorkflowHandle, isCancellation } from '@temporalio/workflow';
 import type { Ending } from '../agents/result.js';
 import { cutText, headAndTail } from '../conversation/cut-text.js';
+import { inBackground } from './background.js';
 import type { ChildReport, LastReport } from './children.js';
 import { childReportSignal } from './messages.js';
 import type { Run } from './run.js';
@@ -15,13 +16,7 @@ const MAX_LAST_TEXT = 10_000;
 /** Starts reporting; returns how to stop. A run without a parent has nobody to tell. */
 export function reportToParent(run: Run): () => void {
   if (run.input.parent === undefined) return () => undefined;
-  const scope = new CancellationScope();
-  scope
-    .run(() => watch(run))
-    .catch((error: unknown) => {
-      if (!isCancellation(error)) throw error;
-    });
-  return () => scope.cancel();
+  return inBackground(() => watch(run));
 }
 
 async function watch(run: Run): Promise<never> {

@@ -6,7 +6,7 @@ import { CancellationScope } from '@temporalio/workflow';
 import { callsOf, toolResult } from '../conversation/conversation.js';
 import { headAndTail } from '../conversation/cut-text.js';
 import type { ToolCall, ToolMessage } from '../conversation/message.js';
-import { jsonBytes } from '../models/json-text.js';
+import { escapedBytes } from '../conversation/json-bytes.js';
 import { decide, mayWait, USED_UP } from './approvals.js';
 import type { TurnAnswer } from './ask-model.js';
 import { askGates } from './gates.js';
@@ -96,7 +96,7 @@ export function closeCalls(
   outcomes: readonly (Outcome | undefined)[] = [],
 ): void {
   const all = calls.map((_, index) => outcomes[index] ?? notRun(run));
-  const total = all.reduce((sum, { text }) => sum + jsonBytes(text), 0);
+  const total = all.reduce((sum, { text }) => sum + escapedBytes(text), 0);
   const room = total > MAX_TURN_BYTES ? Math.floor(MAX_TURN_BYTES / calls.length) : Infinity;
   run.say(
     ...calls.map((call, index) => {
@@ -108,7 +108,7 @@ export function closeCalls(
 
 /** Head and tail of a text, by about so many bytes of JSON. */
 function withinBytes(text: string, room: number): string {
-  const bytes = jsonBytes(text);
+  const bytes = escapedBytes(text);
   return bytes <= room ? text : headAndTail(text, Math.floor((text.length * room) / bytes));
 }
 

@@ -1,6 +1,6 @@
 /** What of the conversation travels with an activity, and under which head workers know the rest. */
 import { EMPTY_HEAD, type Head, type Message } from '../conversation/message.js';
-import { utf8Length } from '../conversation/paging.js';
+import { utf8Length } from '../conversation/json-bytes.js';
 import type { Conversation } from './run-state.js';
 
 /** Bytes of new messages in one input: a payload may have 2 MB, and what is scheduled together shares 4 MB. */

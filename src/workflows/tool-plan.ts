@@ -3,7 +3,7 @@ import type { Mode } from '../agents/mode.js';
 import type { ToolSpec } from '../agents/spec.js';
 import { depthOf, isJsonObject, MAX_DEPTH, type JsonObject } from '../conversation/json.js';
 import type { ToolCall } from '../conversation/message.js';
-import { jsonBytes } from '../conversation/paging.js';
+import { jsonBytes } from '../conversation/json-bytes.js';
 import { cutText } from '../conversation/cut-text.js';
 
 export type PlannedCall =

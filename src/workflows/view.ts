@@ -1,6 +1,6 @@
 /** The answer of the query `state`: small whatever the run holds. */
 import { cut } from '../conversation/cut-text.js';
-import { cutToJsonBytes } from '../models/json-text.js';
+import { cutToJsonBytes } from '../conversation/json-bytes.js';
 import { limitsLeft } from './limits.js';
 import type { RunView } from './messages.js';
 import { statusOf } from './presentation.js';

@@ -1,7 +1,7 @@
 /** The calls that wait for a person, in a run and below it, as `state` shows them. Pure. */
 import { cut } from '../conversation/cut-text.js';
-import { jsonBytes } from '../conversation/paging.js';
-import { cutToJsonBytes } from '../models/json-text.js';
+import { jsonBytes } from '../conversation/json-bytes.js';
+import { cutToJsonBytes } from '../conversation/json-bytes.js';
 import { countBelow, openCallsBelow, type Children } from './children.js';
 import type { PendingView } from './messages.js';
 import type { RunState } from './run-state.js';

@@ -18,7 +18,7 @@ import {
 } from '../../src/agents/wire.js';
 import { applyCompaction, previousSummary } from '../../src/conversation/compaction.js';
 import type { Message } from '../../src/conversation/message.js';
-import { estimateMessages } from '../../src/models/estimate.js';
+import { estimateMessages } from '../../src/conversation/estimate.js';
 
 const spec: AgentSpec = {
   hash: 'spec',

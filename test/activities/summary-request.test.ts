@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { summaryRequest } from '../../src/activities/summary-request.js';
 import type { Message } from '../../src/conversation/message.js';
-import { estimateTokens } from '../../src/models/estimate.js';
+import { estimateTokens } from '../../src/conversation/estimate.js';
 
 const anyText = fc.oneof(
   fc.string(),

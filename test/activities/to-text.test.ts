@@ -2,7 +2,8 @@ import { Readable } from 'node:stream';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { errorText, toText } from '../../src/activities/to-text.js';
+import { errorText } from '../../src/activities/error-text.js';
+import { toText } from '../../src/activities/to-text.js';
 import { ToolError } from '../../src/agents/tool-error.js';
 
 class Point {

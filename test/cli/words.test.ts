@@ -27,7 +27,7 @@ describe('texts', () => {
   it('stay as they are where they are harmless', () => {
     expect(printable('a\tb\nç 👩‍👩‍👧 \r\nc')).toBe('a\tb\nç 👩‍👩‍👧 \nc');
     expect(oneLine('  a \n b  ', 10)).toBe('a b');
-    expect(oneLine('👍👍👍👍', 3)).toBe('👍👍…');
+    expect(oneLine('👍👍👍👍', 4)).toBe('👍…');
   });
 
   it('figures', () => {

@@ -14,7 +14,7 @@ import {
 } from '../../src/conversation/compaction.js';
 import type { AssistantMessage, Message, UserKind, UserMessage } from '../../src/conversation/message.js';
 import { strictComplaint } from '../../src/conversation/strict.js';
-import { estimateMessages } from '../../src/models/estimate.js';
+import { estimateMessages } from '../../src/conversation/estimate.js';
 import { normalise } from '../../src/models/normalise.js';
 import { DEFAULT_TRAITS } from '../../src/models/traits.js';
 import { wireMessages } from '../../src/models/wire.js';

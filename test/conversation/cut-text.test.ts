@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cut, cutFront, cutText, headAndTail, wellFormed } from '../../src/conversation/cut-text.js';
+import { cut, cutFront, cutText, headAndTail, oneLine, wellFormed } from '../../src/conversation/cut-text.js';
 
 /** Well-formed text with many surrogate pairs. */
 const text = fc.string({ unit: fc.constantFrom('a', 'é', '\n', '😀', '👩‍🚀', '語'), maxLength: 300 });
@@ -9,6 +9,10 @@ const isWellFormed = (value: string) => !/\p{Cs}/u.test(value);
 test('a cut keeps whole characters and never more than asked', () => {
   fc.assert(
     fc.property(text, fc.integer({ min: 0, max: 400 }), (whole, max) => {
+      const line = oneLine(whole, max + 1);
+      expect(line.length).toBeLessThanOrEqual(max + 1);
+      expect(line).not.toMatch(/\n|\s\s/);
+      expect(isWellFormed(line)).toBe(true);
       for (const shorten of [cut, cutFront, cutText, headAndTail]) {
         const short = shorten(whole, max);
         expect(short.length).toBeLessThanOrEqual(max);

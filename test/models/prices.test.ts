@@ -1,9 +1,6 @@
-/** Prices, windows and estimates. */
-import fc from 'fast-check';
+/** The lists of what is known of models: prices and windows. */
 import { describe, expect, it } from 'vitest';
 import { contextWindowOf } from '../../src/models/context-window.js';
-import { costUsd } from '../../src/models/cost.js';
-import { estimateMessages, estimateTokens } from '../../src/models/estimate.js';
 import { PRICE_LIST } from '../../src/models/price-list.js';
 import { priceOf } from '../../src/models/prices.js';
 
@@ -28,23 +25,6 @@ describe('prices', () => {
     expect(priceOf('mine', { mine: own })).toBe(own);
   });
 
-  it('counts cached input once, at its own rate', () => {
-    const usage = { input: 1_000_000, cachedInput: 400_000, output: 100_000, reasoning: 50_000 };
-    expect(costUsd({ input: 2, cachedInput: 0.5, output: 8 }, usage)).toBeCloseTo(1.2 + 0.2 + 0.8);
-    expect(costUsd({ input: 2, output: 8 }, usage)).toBeCloseTo(2.8);
-    expect(costUsd({ input: 2, output: 8 }, { input: 10, cachedInput: 99, output: 0 })).toBeCloseTo(0.00002);
-  });
-
-  it('counts thinking beside the output as output', () => {
-    expect(costUsd({ input: 2, output: 8 }, { input: 0, output: 100_000, thinking: 200_000 })).toBeCloseTo(2.4);
-  });
-
-  it('takes the long rates for a long request', () => {
-    const price = { input: 1, output: 1, long: { over: 100, input: 2, output: 3 } };
-    expect(costUsd(price, { input: 100, output: 10 })).toBeCloseTo(110e-6);
-    expect(costUsd(price, { input: 101, output: 10 })).toBeCloseTo(232e-6);
-  });
-
   it('names a source and a date for each row, and no cached input is dearer', () => {
     for (const price of Object.values(PRICE_LIST)) {
       expect(price.asOf).toMatch(/^\d{4}-\d{2}-\d{2}$/);
@@ -65,33 +45,4 @@ it.each([
   ['', 128_000],
 ])('the window of %j is %d', (model, tokens) => {
   expect(contextWindowOf(model)).toBe(tokens);
-  expect(contextWindowOf(model, { [model]: 7 })).toBe(7);
-});
-
-describe('estimates', () => {
-  it.each([
-    ['', 0],
-    ['a'.repeat(35), 10],
-    ['日本語', 4],
-    ['🌍', 3],
-  ])('%j', (text, tokens) => {
-    expect(estimateTokens(text)).toBe(tokens);
-  });
-
-  it('grow with the text, and count everything that is sent', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (a, b) => {
-        expect(estimateTokens(a + b)).toBeGreaterThanOrEqual(estimateTokens(a));
-        expect(estimateTokens(a + b)).toBeLessThanOrEqual(estimateTokens(a) + estimateTokens(b));
-      }),
-    );
-    const call = { id: 'a', name: 'f', arguments: '{"x":1}' };
-    const plain = estimateMessages([{ role: 'assistant', text: 'a' }]);
-    const withCall = estimateMessages([{ role: 'assistant', text: 'a', toolCalls: [call] }]);
-    const withExtra = estimateMessages([
-      { role: 'assistant', text: 'a', toolCalls: [call], extra: { reasoning: 'long' } },
-    ]);
-    expect(plain).toBeLessThan(withCall);
-    expect(withCall).toBeLessThan(withExtra);
-  });
 });

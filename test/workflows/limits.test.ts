@@ -10,7 +10,6 @@ import {
   limitsLeft,
   outputBudget,
   tokensOf,
-  unpricedModel,
 } from '../../src/workflows/limits.js';
 import { newRunState, type RunState } from '../../src/workflows/run-state.js';
 
@@ -146,16 +145,4 @@ test('limitsLeft: each limit in force, never below 0; the grace turn is not coun
 test('there is no deadline without a limit', () => {
   expect(deadlineOf(run({}))).toBeUndefined();
   expect(deadlineOf(run({ durationMs: 500 }))).toBe(1500);
-});
-
-test('unpricedModel looks at every model that a run may use', () => {
-  const spec = {
-    model: { name: 'a', attempts: 1, timeoutMs: 1, firstEventTimeoutMs: 1, idleTimeoutMs: 1 },
-    fallbackModels: ['b'],
-    context: { window: 1, compactAt: 1, keepTurns: 1, compactModel: 'c' },
-  };
-  expect(unpricedModel({ ...spec, prices: { a: PRICE, b: PRICE, c: PRICE } })).toBeUndefined();
-  expect(unpricedModel({ ...spec, prices: { b: PRICE, c: PRICE } })).toBe('a');
-  expect(unpricedModel({ ...spec, prices: { a: PRICE, c: PRICE } })).toBe('b');
-  expect(unpricedModel({ ...spec, prices: { a: PRICE, b: PRICE } })).toBe('c');
 });

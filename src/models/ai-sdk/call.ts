@@ -96,7 +96,7 @@ function optionsOf(surroundings: CallSurroundings, own: JsonObject, given: JsonO
   return options;
 }
 
-export function promptOf(messages: readonly Message[], instructions: string, model: string): PromptMessage[] {
+function promptOf(messages: readonly Message[], instructions: string, model: string): PromptMessage[] {
   const { toolCallId } = traitsFor('', model);
   const idOf = idWriter(toolCallId === 'any' ? 'safe64' : toolCallId);
   const prompt: PromptMessage[] = instructions.trim() === '' ? [] : [{ role: 'system', content: instructions }];

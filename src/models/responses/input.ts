@@ -54,7 +54,7 @@ export function responsesBody(request: Asked, traits: ResponsesTraits): JsonObje
 }
 
 /** @returns a list in which each call has its output directly after the answer that asked for it. */
-export function inputItems(messages: readonly Message[], traits: ResponsesTraits): JsonObject[] {
+function inputItems(messages: readonly Message[], traits: ResponsesTraits): JsonObject[] {
   const idOf = idWriter(traits.toolCallId);
   return normalise(messages).flatMap((message): JsonObject[] => {
     if (message.role === 'assistant') return answerItems(message, traits, idOf);

@@ -1,5 +1,6 @@
 /** What a model call costs, at given rates. Pure, and knows no price list: the workflow counts with it too. */
 import type { Usage } from '../conversation/message.js';
+import type { AgentSpec } from './spec.js';
 
 /** USD per million tokens. */
 export interface Rates {
@@ -28,3 +29,17 @@ export function costUsd(price: Price, usage: Usage): number {
     (usage.input - cached) * rates.input + cached * (rates.cachedInput ?? rates.input) + output * rates.output;
   return millionths / 1_000_000;
 }
+
+/** Whatever a run may ask: its model, those after it, and the one that writes summaries. */
+export function modelsOf({ model, fallbackModels, context }: Asking): readonly string[] {
+  return [model.name, ...fallbackModels, ...(context.compactModel === undefined ? [] : [context.compactModel])];
+}
+
+/** A model that the run may use and whose price is not known: no limit in dollars can be kept with it. */
+export function unpricedModel({ prices, ...asking }: Asking & Pick<AgentSpec, 'prices'>): string | undefined {
+  return modelsOf(asking).find((name) => prices[name] === undefined);
+}
+
+type Asking = Pick<AgentSpec, 'model' | 'fallbackModels'> & {
+  readonly context: Pick<AgentSpec['context'], 'compactModel'>;
+};

@@ -4,7 +4,7 @@
 export const ABORTED: unique symbol = Symbol('aborted');
 
 /** The promise's outcome, or ABORTED as soon as the signal aborts; what the promise does after that is nobody's concern. */
-export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | typeof ABORTED> {
+export async function unlessAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T | typeof ABORTED> {
   let stop = (): void => undefined;
   const aborted = new Promise<typeof ABORTED>((resolve) => {
     stop = () => resolve(ABORTED);
@@ -16,6 +16,13 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal)
   } finally {
     signal.removeEventListener('abort', stop);
   }
+}
+
+/** The promise's outcome, or a rejection with the signal's reason as soon as it aborts. */
+export async function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  const outcome = await unlessAborted(promise, signal);
+  if (outcome === ABORTED) throw signal.reason;
+  return outcome;
 }
 
 /** Resolves after `ms`, or at once when the signal aborts. */

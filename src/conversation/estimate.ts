@@ -2,8 +2,8 @@
  * Tokens by estimate, rather too many than too few. Pure, without Node and zod: it is used inside the sandbox, where
  * its value decides what a workflow does next and so must not change with the Node version.
  */
-import type { Json } from '../conversation/json.js';
-import type { Message } from '../conversation/message.js';
+import type { Json } from './json.js';
+import type { Message } from './message.js';
 
 /** English prose has about 4.2 characters a token, code and JSON about 3.3. */
 const ASCII_TOKENS = 1 / 3.5;
@@ -44,6 +44,6 @@ export function estimateMessage(message: Message): number {
 }
 
 /** Of any JSON, such as a tool's schema. */
-export function estimateJson(value: Json | undefined): number {
+function estimateJson(value: Json | undefined): number {
   return value === undefined ? 0 : estimateTokens(JSON.stringify(value));
 }
