@@ -7,6 +7,7 @@ import {
   CancellationScope,
   ChildWorkflowCancellationType,
   condition,
+  getExternalWorkflowHandle,
   isCancellation,
   ParentClosePolicy,
   sleep,
@@ -111,6 +112,18 @@ async function start(
   }
 }
 
+/**
+ * A cancel that was on its way while the child was being started has found nobody, and is not sent again by the SDK: the
+ * child would run on, and be waited for. Once more changes nothing where the first one did arrive.
+ */
+async function cancelAgain(run: Run, childId: string): Promise<void> {
+  try {
+    await CancellationScope.nonCancellable(() => getExternalWorkflowHandle(childId).cancel());
+  } catch (error) {
+    run.note(`The run ${childId} could not be cancelled: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
 /** What became of the child, its usage counted. */
 async function ended(
   run: Run,
@@ -121,6 +134,7 @@ async function ended(
   const { maxChars } = run.spec.toolResult;
   try {
     const handle = await started();
+    if (CancellationScope.current().consideredCancelled) await cancelAgain(run, handle.workflowId);
     const stop = passDown(run, handle);
     const result = await handle.result().finally(stop);
     settle(run, child, result);
