@@ -11,6 +11,7 @@ import type { ModelAnswer, ModelFailure, ModelProvider, ModelRequest } from '../
 import { redact } from '../models/redact.js';
 import { soundAnswer } from '../models/sound-answer.js';
 import { errorText } from './error-text.js';
+import { lastAttempt } from './last-attempt.js';
 import type { RunCache } from './run-cache.js';
 import { ABANDONED, settleWithin } from './settle-within.js';
 import { watchStream } from './stream-limits.js';
@@ -42,8 +43,8 @@ export async function askProvider(
   timeouts: ModelSpec,
   { onEvent, ...request }: Asked,
 ): Promise<ModelAnswer> {
-  const { cancellationSignal } = Context.current();
-  const limits = watchStream(timeouts, request.model, AbortSignal.any([cancellationSignal, shutdown]));
+  const attempt = lastAttempt();
+  const limits = watchStream(timeouts, request.model, AbortSignal.any([attempt.signal, shutdown]));
   const whole: ModelRequest = {
     ...request,
     signal: limits.signal,
@@ -59,6 +60,7 @@ export async function askProvider(
     throw limits.exceeded ?? new Error('it was aborted');
   } finally {
     limits.stop();
+    attempt.stop();
   }
 }
 

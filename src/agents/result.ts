@@ -54,6 +54,8 @@ export interface AgentResult {
   readonly unconsumedSteering: readonly UnconsumedText[];
   /** A sentence: what went wrong. */
   readonly error?: string;
+  /** Why the run was told to finish, where `forceFinish` has said so; cut where that is long. */
+  readonly forceFinishReason?: string;
 }
 
 export interface UnconsumedText {

@@ -80,9 +80,10 @@ export class Transcript {
         return this.line(styled('magenta', `Said to the model: ${oneLine(event.text, SHOWN_CHARS)}`));
       case 'notice':
         return this.trouble(`Everlap to the model: ${event.text}`);
+      case 'force_finish_requested':
+        return this.line(styled('yellow', `Asked to finish${because(event.reason)}.`));
       case 'pause_requested':
       case 'resume_requested':
-      case 'force_finish_requested':
       case 'cancel_requested':
         return this.line(styled('yellow', `Asked to ${event.type.replace('_requested', '').replace('_', '-')}.`));
       case 'paused':
@@ -168,7 +169,8 @@ export class Transcript {
   }
 
   private ended(result: AgentResult): void {
-    const { status, reason, output, error, turns, toolCalls, usage, costUsd, unconsumedSteering } = result;
+    const { status, reason, output, error, forceFinishReason, turns, toolCalls, usage, costUsd, unconsumedSteering } =
+      result;
     this.line();
     const colour = status === 'completed' ? 'green' : status === 'failed' ? 'red' : 'yellow';
     const figures = [
@@ -182,6 +184,7 @@ export class Transcript {
       `${styled('bold', styled(colour, `${status} (${reason})`))} ${styled('dim', `· ${figures.join(' · ')}`)}`,
     );
     if (error !== undefined) this.line(styled('red', printable(error)));
+    if (forceFinishReason !== undefined) this.line(styled('yellow', `Told to finish${because(forceFinishReason)}`));
     if (output !== null && output !== this.lastText) this.line(printable(output));
     for (const { kind, text } of unconsumedSteering) this.trouble(`Came too late (${kind}): ${text}`);
   }
@@ -213,4 +216,8 @@ function argsText(args: object): string {
         `${name}=${typeof value === 'string' && /^[^\s"]{1,60}$/.test(value) ? value : JSON.stringify(value)}`,
     )
     .join(' ');
+}
+
+function because(reason: string | undefined): string {
+  return reason === undefined ? '' : `: ${oneLine(reason, 500)}`;
 }

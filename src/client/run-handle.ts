@@ -22,7 +22,7 @@ import type {
 import type { AgentEvent, LiveEvent } from '../watch/agent-event.js';
 import { followHistory, type EventsOptions } from '../watch/follow-history.js';
 import { live, type LiveOptions } from '../watch/live.js';
-import { toRunError } from './errors.js';
+import { RunEndedError, toRunError } from './errors.js';
 import { awaitResult } from './await-result.js';
 import { untilAnswered, type FollowUpReply } from './follow-up.js';
 import { sendUpdate } from './send-update.js';
@@ -99,9 +99,12 @@ export class RunHandle<Output = string | null> {
     return this.update('setMode', mode);
   }
 
-  /** Asks Temporal to cancel the run; {@link result} tells when it is. @throws RunNotFoundError. */
+  /** Asks Temporal to cancel the run; {@link result} tells when it is. @throws RunEndedError, RunNotFoundError. */
   cancel(): Promise<void> {
     return this.guard('cancel', async () => {
+      // A cancel of a closed workflow the server takes, and says nothing.
+      const { closeTime } = await this.temporal.describe();
+      if (closeTime) throw new RunEndedError(`The run ${this.id} has ended; cancel came too late.`);
       await this.temporal.cancel();
     });
   }

@@ -8,6 +8,8 @@ import { SCRIPTED_HEADERS } from './http.js';
 import type { AnswerStep, Ending, RawStep, Step, Timing } from './steps.js';
 import { chunksOf, completionOf, type AnswerContext } from './wire.js';
 
+const CLOSED = new Set(['EPIPE', 'ECONNRESET']);
+
 /** One response being played. `gone` aborts when its connection is closed, by whomever. */
 export interface Stage {
   readonly response: ServerResponse;
@@ -121,7 +123,11 @@ async function write(data: string | Uint8Array, timing: Timing, { response, gone
     if (from > 0 && timing.writeDelayMs) await sleep(timing.writeDelayMs, undefined, { signal: gone });
     const piece = bytes.subarray(from, from + size);
     const written = new Promise<void>((resolve, reject) => {
-      response.write(piece, (error) => (error ? reject(error) : resolve()));
+      response.write(piece, (error) => {
+        if (!error) resolve();
+        // The client has closed its connection: `gone` is about to say so.
+        else if (!('code' in error && CLOSED.has(String(error.code)))) reject(error);
+      });
     });
     await untilAborted(written, gone);
   }

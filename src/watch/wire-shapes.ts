@@ -144,6 +144,7 @@ const RESULT = z.looseObject({
     z.object({ kind: z.enum(['steer', 'followUp']), text: z.string(), id: z.string().optional() }),
   ),
   error: z.string().optional(),
+  forceFinishReason: z.string().optional(),
 });
 
 /** undefined for what is no AgentResult. A reason of a newer worker is passed on as it is. */

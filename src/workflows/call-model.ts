@@ -3,7 +3,7 @@
  * Retries of one model are Temporal's (the activity's retry policy); going on to the next model, compacting after an
  * overflow, and a new try after a lost worker are decided here.
  */
-import { isCancellation, proxyActivities } from '@temporalio/workflow';
+import { ActivityCancellationType, isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { Ending, FailedReason } from '../agents/result.js';
 import { WORKER_SHUTDOWN, type CallModelInput, type CallModelOutput } from '../agents/wire.js';
 import { isLost, isUnknownHead, MAX_LOST, readFailure, type FailedActivity } from './activity-failures.js';
@@ -44,8 +44,10 @@ export async function callModel(run: Run, which: Which = 'next'): Promise<Answer
     run.enter('model');
     let failure: FailedActivity;
     try {
-      const call = (): Promise<CallModelOutput> => schedule(run, model, which, attempts, budget.maxOutputTokens);
+      const call = (): Promise<CallModelOutput | undefined> =>
+        run.unlessFinished(() => schedule(run, model, which, attempts, budget.maxOutputTokens));
       const output = await (which === 'last' ? call() : run.within(call));
+      if (output === undefined) continue;
       run.state.usage = addUsage(run.state.usage, output.usage);
       run.state.costUsd = addCost(run.state.costUsd, output.usage, price);
       return { output, model };
@@ -102,6 +104,8 @@ function schedule(
     ...(which === 'last' && { scheduleToCloseTimeout: spec.model.timeoutMs + LAST_EXTRA_MS }),
     heartbeatTimeout: spec.heartbeatTimeoutMs,
     retry: { maximumAttempts: attempts, initialInterval: 1000, maximumInterval: 30_000 },
+    // A force-finish ends the retries, and takes the answer that is being made.
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: modelSummary(input.turn, model),
   }).callModel(input);
 }

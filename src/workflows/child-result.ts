@@ -5,7 +5,7 @@ import type { Outcome } from './run-call.js';
 
 export interface ChildEnd {
   /** null where the child was ended from outside: terminated, timed out. */
-  readonly result: Pick<AgentResult, 'status' | 'reason' | 'output' | 'error'> | null;
+  readonly result: Pick<AgentResult, 'status' | 'reason' | 'output' | 'error' | 'forceFinishReason'> | null;
   /** The last words of its model, where it had no answer. */
   readonly lastText: string | null;
 }
@@ -24,7 +24,7 @@ function sentence(agent: string, result: ChildEnd['result']): string {
       return `The agent ${agent} reached a limit before it had an answer (${result.reason}).`;
     case 'stopped':
       return result.reason === 'force_finished'
-        ? `The agent ${agent} was told to finish before it had an answer (force_finished).`
+        ? `The agent ${agent} was told to finish before it had an answer (force_finished)${because(result.forceFinishReason)}`
         : `The agent ${agent} was stopped before it had an answer (${result.reason}).`;
     case 'failed':
       return `The agent ${agent} failed (${result.reason}): ${result.error ?? 'no reason given'}`;
@@ -33,4 +33,8 @@ function sentence(agent: string, result: ChildEnd['result']): string {
     default:
       return `The agent ${agent} was ended from outside before it had an answer (terminated or timed out).`;
   }
+}
+
+function because(reason: string | undefined): string {
+  return reason === undefined ? '.' : `: ${reason}`;
 }

@@ -79,7 +79,9 @@ async function compact(run: Run, tokens: number): Promise<void> {
   run.enter('compacting');
   const all = tokens / tokensPerEstimate(run);
   const targetTokens = Math.floor(Math.max(all * LEAST_SHARE, all - fixedTokens(run)));
-  const { plan, head, usage, problem } = await planned(run, targetTokens);
+  const planned = await plannedOrFinished(run, targetTokens);
+  if (planned === undefined) return run.enter(phase);
+  const { plan, head, usage, problem } = planned;
   if (usage !== undefined) {
     state.usage = addUsage(state.usage, usage);
     state.costUsd = addCost(state.costUsd, usage, run.spec.prices[summaryModel(run)]);
@@ -92,7 +94,8 @@ async function compact(run: Run, tokens: number): Promise<void> {
   run.enter(phase);
 }
 
-async function planned(run: Run, targetTokens: number): Promise<CompactOutput> {
+/** undefined where the run is to finish: it needs no summary then. */
+async function plannedOrFinished(run: Run, targetTokens: number): Promise<CompactOutput | undefined> {
   const { spec, state } = run;
   const aim = { keepTurns: spec.context.keepTurns, targetTokens };
   const alone = (problem: string): CompactOutput => {
@@ -104,7 +107,7 @@ async function planned(run: Run, targetTokens: number): Promise<CompactOutput> {
   if ('status' in budget) return alone(`its own limit (${budget.reason}) does not allow one.`);
   for (let lost = 1; ; lost += 1) {
     try {
-      return await run.within(() => schedule(run, targetTokens));
+      return await run.within(() => run.unlessFinished(() => schedule(run, targetTokens)));
     } catch (error) {
       const failure = isCancellation(error) ? null : readFailure(error);
       if (failure === null) throw error;

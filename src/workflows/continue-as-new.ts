@@ -36,11 +36,12 @@ export function mustContinue(run: Run): boolean {
  * run is to pause or to end first, or it lives within another workflow, whose executions are not Everlap's.
  */
 export async function goOn(run: Run, spec: AgentSpec | undefined): Promise<void> {
-  if (run.place === 'within_workflow') {
+  const own = run.place === 'own_workflow';
+  if (own && !canCarry(run, spec, MAX_INPUT_BYTES)) await compactForPayload(run);
+  if (!own || run.state.forceFinish !== null) {
     if (spec === undefined) run.unpin();
     return;
   }
-  if (!canCarry(run, spec, MAX_INPUT_BYTES)) await compactForPayload(run);
   if (!canCarry(run, spec, MOST_INPUT_BYTES)) {
     throw new Error(
       'what it has to carry into its next execution is over the 2 MB that a payload may have, compacted as well; ' +

@@ -2,12 +2,15 @@
 import { ContinueAsNew, isCancellation } from '@temporalio/workflow';
 import type { AgentResult, Ending } from '../agents/result.js';
 import { callsOf, isEmptyAnswer } from '../conversation/conversation.js';
+import { cutText } from '../conversation/cut-text.js';
 import { callModel } from './call-model.js';
 import { failed } from './run-call.js';
 import { bareOutput } from './output.js';
 import { unconsumed } from './queues.js';
 import { DeadlinePassed, type Run } from './run.js';
+import { MAX_FINISH_REASON, type RunState } from './run-state.js';
 import { closeCalls } from './run-tools.js';
+import { takeForceFinish } from './safe-point.js';
 
 export function isEnding<T extends object>(value: T | Ending): value is Ending {
   return 'status' in value && 'reason' in value;
@@ -16,7 +19,7 @@ export function isEnding<T extends object>(value: T | Ending): value is Ending {
 /** What an error out of the loop means. Whatever is not foreseen ends the run as `internal`, rather than failing its workflow task for ever. */
 export function endingOf(run: Run, error: unknown): Ending {
   if (error instanceof ContinueAsNew) throw error;
-  if (error instanceof DeadlinePassed) return { status: 'exhausted', reason: 'deadline' };
+  if (error instanceof DeadlinePassed) return takeForceFinish(run) ?? { status: 'exhausted', reason: 'deadline' };
   if (isCancellation(error)) return { status: 'cancelled', reason: 'cancelled' };
   run.note(`The run failed inside: ${error instanceof Error ? error.message : String(error)}`);
   return { status: 'failed', reason: 'internal' };
@@ -68,6 +71,7 @@ export function resultOf(run: Run, ending: Ending): AgentResult {
     costUsd: state.costUsd,
     unconsumedSteering: unconsumed(state),
     ...(ending.status === 'failed' && { error: state.lastError ?? `The run failed: ${ending.reason}.` }),
+    ...(ending.reason === 'force_finished' && reasonToFinish(state)),
   };
 }
 
@@ -88,4 +92,9 @@ function outputOf(run: Run, ending: Ending, last = run.state.lastText ?? run.sta
     default:
       return null;
   }
+}
+
+function reasonToFinish({ forceFinish }: RunState): Pick<AgentResult, 'forceFinishReason'> {
+  const reason = forceFinish?.reason;
+  return reason === undefined ? {} : { forceFinishReason: cutText(reason, MAX_FINISH_REASON) };
 }

@@ -47,7 +47,7 @@ export function listen(run: Run): void {
   onBoth(run, api.forceFinishSignal, api.forceFinishUpdate, {
     parse: parseForceFinish,
     handle: (finish) => {
-      run.state.forceFinish ??= finish;
+      run.finish(finish);
       return standing(run);
     },
   });

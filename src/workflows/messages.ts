@@ -133,6 +133,8 @@ export interface RunView {
   readonly mode: Mode;
   /** Present while a session waits for the next message: until when. Milliseconds since the epoch. */
   readonly idleUntil?: number;
+  /** Present once the run was told to finish: why, where somebody has said so. */
+  readonly forceFinish?: { readonly reason?: string };
   readonly queues: { readonly steering: number; readonly followUps: number };
   readonly usage: Usage;
   readonly costUsd: number | null;

@@ -5,9 +5,11 @@
 import { condition, type ChildWorkflowHandle } from '@temporalio/workflow';
 import type { AgentResult } from '../agents/result.js';
 import type { AgentRunInput } from '../agents/run-input.js';
+import { cutText } from '../conversation/cut-text.js';
 import { inBackground } from './background.js';
 import { forceFinishSignal, setModeSignal } from './messages.js';
 import type { Run } from './run.js';
+import { MAX_FINISH_REASON } from './run-state.js';
 
 export type AgentWorkflow = (input: AgentRunInput) => Promise<AgentResult>;
 
@@ -30,7 +32,7 @@ export function passDown(run: Run, child: ChildWorkflowHandle<AgentWorkflow>): (
     watch(
       'to finish',
       () => run.state.forceFinish !== null,
-      () => child.signal(forceFinishSignal, { reason: 'The run that called it was told to finish.' }),
+      () => child.signal(forceFinishSignal, { reason: reasonOf(run) }),
     ),
     // One that was started in plan mode is told once more, which changes nothing.
     watch(
@@ -40,4 +42,9 @@ export function passDown(run: Run, child: ChildWorkflowHandle<AgentWorkflow>): (
     ),
   ];
   return () => stops.forEach((stop) => stop());
+}
+
+function reasonOf({ state: { forceFinish } }: Run): string {
+  const said = forceFinish?.reason;
+  return `The run that called it was told to finish${said === undefined ? '.' : `: ${cutText(said, MAX_FINISH_REASON)}`}`;
 }

@@ -33,6 +33,7 @@ export function describeProgress(run: Run): string {
     `Agent ${run.agent}: ${oneLine(run.task, 200)}`,
     `Cost ${costText(state.costUsd)} · ${tokensOf(state.usage)} tokens · ${state.toolCalls} tool calls`,
   ];
+  if (state.forceFinish !== null) lines.push(`To finish${because(state.forceFinish.reason)}`);
   const left = Object.entries(limitsLeft(state, Date.now())).map(
     ([name, { left, limit }]) => `${name} ${left} of ${limit}`,
   );
@@ -60,6 +61,10 @@ export function statusOf(run: Run): string {
 export function showWaiting(run: Run, turned: boolean): void {
   run.showProgress();
   if (turned) showInSearch(run);
+}
+
+function because(reason: string | undefined): string {
+  return reason === undefined ? '' : `: ${oneLine(reason, 300)}`;
 }
 
 function costText(costUsd: number | null): string {

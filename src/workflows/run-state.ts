@@ -44,6 +44,9 @@ export interface Conversation {
   compactedTo: number | null;
 }
 
+/** Characters of a reason in results: people's own words may be long, and a result is one payload. */
+export const MAX_FINISH_REASON = 2000;
+
 export interface ForceFinish {
   readonly reason?: string;
   readonly output?: string;

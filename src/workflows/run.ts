@@ -16,7 +16,7 @@ import type { OpenChild } from './children.js';
 import { describeProgress } from './presentation.js';
 import { deadlineOf, type Used } from './limits.js';
 import { limitsInForce } from './open-message.js';
-import { newRunState, type Phase, type RunState } from './run-state.js';
+import { newRunState, type ForceFinish, type Phase, type RunState } from './run-state.js';
 import { NOTHING_WAITS } from './waiting-calls.js';
 
 export class Run {
@@ -50,6 +50,8 @@ export class Run {
   successor: { readonly agent: string; spec: AgentSpec | null } | null = null;
   private pinned: AgentSpec | null;
   private work: CancellationScope | null = null;
+  /** What {@link unlessFinished} is doing. */
+  private asked: CancellationScope | null = null;
   private readonly bornAt = Date.now();
   /** The deadline whose timer has fired; `setLimits` may have moved it since. */
   private passed: number | null = null;
@@ -171,6 +173,33 @@ export class Run {
     } finally {
       this.work = null;
     }
+  }
+
+  /**
+   * Asks a model, whose retries may wait for minutes: a force-finish puts an end to that. undefined where it did, and the
+   * activity, cancelled for it, has ended without a value; how soon that is, is for its `cancellationType` to say. A cancel
+   * of the scope around it, the run's own or the deadline's, is not waited out: this rejects at once.
+   */
+  async unlessFinished<T>(activity: () => Promise<T>): Promise<T | undefined> {
+    if (this.state.forceFinish !== null) return undefined;
+    const outer = CancellationScope.current();
+    const asked = new CancellationScope();
+    this.asked = asked;
+    try {
+      return await Promise.race([asked.run(activity), outer.cancelRequested]);
+    } catch (error) {
+      if (isCancellation(error) && !outer.consideredCancelled) return undefined;
+      throw error;
+    } finally {
+      this.asked = null;
+    }
+  }
+
+  /** The first word counts. */
+  finish(how: ForceFinish): void {
+    this.state.forceFinish ??= how;
+    this.asked?.cancel();
+    this.showProgress();
   }
 
   /** The deadline has come: cancels what {@link within} is doing. */

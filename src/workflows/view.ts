@@ -5,6 +5,7 @@ import { limitsLeft } from './limits.js';
 import type { RunView } from './messages.js';
 import { statusOf } from './presentation.js';
 import type { Run } from './run.js';
+import type { ForceFinish } from './run-state.js';
 import { waitingCalls } from './waiting-calls.js';
 
 /** Characters of a text that has no bound by nature, and its bytes as JSON: a control character has 6. */
@@ -30,6 +31,7 @@ export function viewOf(run: Run): RunView {
     mode: run.mode,
     ...(state.idleSince !== null &&
       run.session !== undefined && { idleUntil: state.idleSince + run.session.idleTimeoutMs }),
+    ...(state.forceFinish !== null && { forceFinish: toldToFinish(state.forceFinish) }),
     queues: { steering: state.steering.length, followUps: state.followUps.length },
     usage: state.usage,
     costUsd: state.costUsd,
@@ -39,6 +41,10 @@ export function viewOf(run: Run): RunView {
     lastError: state.lastError === null ? null : shown(state.lastError),
     ...(run.result !== null && { output: run.result.output === null ? null : shown(run.result.output) }),
   };
+}
+
+function toldToFinish({ reason }: ForceFinish): NonNullable<RunView['forceFinish']> {
+  return reason === undefined ? {} : { reason: shown(reason) };
 }
 
 function shown(text: string): string {

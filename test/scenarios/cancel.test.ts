@@ -1,7 +1,7 @@
 /** SCENARIO 14: cancel, wherever a run is: it ends as `cancelled`, at once, with a valid conversation. */
 import { calls, call, gate, hangUp, httpError, text } from 'everlap/testing';
 import type { AgentResult } from 'everlap';
-import type { RunHandle } from 'everlap/client';
+import { RunEndedError, type RunHandle } from 'everlap/client';
 import { afterEach, expect, test } from 'vitest';
 import { validMessages } from '../support/conversation.js';
 import { heldTool } from '../support/held-tool.js';
@@ -177,7 +177,7 @@ test('that races with the end: cancelled or completed, and the result says the s
         const { status, turn } = await run.state();
         return turn >= index % 3 || status !== 'running';
       });
-      await run.cancel();
+      await run.cancel().catch((error: unknown) => expect(error).toBeInstanceOf(RunEndedError));
       const { status } = await run.result();
       await validMessages(run);
       return [status, (await run.temporal.describe()).status.name];

@@ -30,7 +30,7 @@ export function dataOf(body: string): string[] {
 }
 
 /** What came before the connection ended, and whether it ended well. */
-export async function drain(response: Response): Promise<{ body: string; whole: boolean; reads: number }> {
+export async function drain(response: Response): Promise<{ body: string; whole: boolean }> {
   const pieces: Uint8Array[] = [];
   let whole = true;
   try {
@@ -38,7 +38,7 @@ export async function drain(response: Response): Promise<{ body: string; whole: 
   } catch {
     whole = false;
   }
-  return { body: Buffer.concat(pieces).toString('utf8'), whole, reads: pieces.length };
+  return { body: Buffer.concat(pieces).toString('utf8'), whole };
 }
 
 const chunk = z.looseObject({

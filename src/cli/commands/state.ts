@@ -35,6 +35,9 @@ function rows(view: RunView): [name: string, value: string][] {
     ['turns', `${view.turn}, lap ${view.lap}, ${view.toolCalls} tool calls, ${view.messages} messages`],
     ['usage', `${usage.input} tokens in, ${usage.output} out, ${usdText(view.costUsd)}`],
     ['left', limits.join(', ') || 'no limits'],
+    ...(view.forceFinish === undefined
+      ? []
+      : [['to finish', oneLine(view.forceFinish.reason ?? 'at the next safe point', 300)] as [string, string]]),
     ['queues', `${queues.steering} steering, ${queues.followUps} follow-ups`],
     ...view.pending.map(({ callId, tool, args }): [string, string] => [
       'waits for',
