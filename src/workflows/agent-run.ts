@@ -29,6 +29,7 @@ import { Run } from './run.js';
 import { closeCalls, runTools } from './run-tools.js';
 import { safePoint, takeForceFinish } from './safe-point.js';
 import { judge, STUCK_WARNING, turnSignature } from './stuck.js';
+import { beginWithin } from './within.js';
 
 /** A workflow can be started without any input; `describeAgent` says what is missing. */
 const NO_INPUT: AgentRunInput = { agent: '', task: '' };
@@ -47,15 +48,25 @@ export async function agentRun(input: AgentRunInput | null = null): Promise<Agen
   return result;
 }
 
+/** What {@link runAgent} runs. `id` tells it apart from others in the same workflow: 1 to 64 letters, digits, "_", ".", "-". */
+export type RunAgentInput = Omit<AgentRunInput, 'carried' | 'parent'> & { readonly id?: string };
+
 /**
  * One agent run inside a team's own workflow, which keeps its own name and result. It takes over the signals, updates and
  * queries of a run, and never continues as new: keep it under some 300 turns, or start `agentRun` as a child.
+ * A workflow runs one at a time; from the second on, each has an `id`.
  * @returns the result of every ending but cancellation, which rejects as Temporal's own calls do.
+ * @throws Error, failing the workflow task, for a second one at once or an `id` that was used.
  */
-export async function runAgent(input: Omit<AgentRunInput, 'carried'>): Promise<AgentResult> {
-  const result = await live(new Run(input, 'within_workflow'));
-  if (result.status === 'cancelled') throw new CancelledFailure('The run was cancelled.');
-  return result;
+export async function runAgent({ id, ...input }: RunAgentInput): Promise<AgentResult> {
+  const end = beginWithin(id);
+  try {
+    const result = await live(new Run(input, 'within_workflow', id));
+    if (result.status === 'cancelled') throw new CancelledFailure('The run was cancelled.');
+    return result;
+  } finally {
+    end();
+  }
 }
 
 async function live(run: Run): Promise<AgentResult> {

@@ -86,7 +86,7 @@ function callInfo(run: Run, { call, index, tool }: RunnableCall, args: JsonObjec
     lap,
     turn: turns,
     callId: call.id,
-    idempotencyKey: `${run.id}/${lap}/${turns}/${index}/${hash}`,
+    idempotencyKey: `${run.key}/${lap}/${turns}/${index}/${hash}`,
   };
 }
 

@@ -60,6 +60,7 @@ export class Run {
     readonly input: AgentRunInput,
     /** Only a workflow of its own may continue as new: another's input is not Everlap's to write. */
     readonly place: 'own_workflow' | 'within_workflow',
+    private readonly idWithin?: string,
   ) {
     this.state =
       input.carried === undefined
@@ -82,6 +83,11 @@ export class Run {
 
   get id(): string {
     return workflowInfo().workflowId;
+  }
+
+  /** Where the idempotency keys of its calls begin. */
+  get key(): string {
+    return this.idWithin === undefined ? this.id : `${this.id}/${this.idWithin}`;
   }
 
   get spec(): AgentSpec {

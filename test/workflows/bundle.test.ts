@@ -1,10 +1,13 @@
 /** What goes into a workflow bundle, and that workflow files of users' own work with it. */
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, type LogLevel } from '@temporalio/worker';
+import { defineTool } from 'everlap';
 import { call, text } from 'everlap/testing';
 import { everlapBundle } from 'everlap/worker';
 import { afterEach, expect, test } from 'vitest';
-import { startRig, type Rig } from '../support/rig.js';
+import { z } from 'zod';
+import { eventsOf } from '../support/history.js';
+import { eventually, startRig, type Rig } from '../support/rig.js';
 import { tester } from './fixtures/imports-definitions.js';
 
 let rig: Rig | undefined;
@@ -99,6 +102,47 @@ test('a workflow of a user runs an agent inside itself and makes something of it
   rig = await startRig({ script: [text('Fine.')], worker: { worker: { workflowsPath: fixture('calls-the-loop') } } });
   const options = { taskQueue: rig.taskQueue, workflowId: `${rig.taskQueue}-review`, args: ['Look at it.'] };
   expect(await rig.temporal.workflow.execute('review', options)).toBe('completed: Fine.');
+});
+
+test('two agents in one workflow: their calls have keys of their own; at once, or of one id, they are refused', async () => {
+  const keys: string[] = [];
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    input: z.object({}),
+    execute: (_, { idempotencyKey }) => void keys.push(idempotencyKey),
+  });
+  rig = await startRig({
+    agent: { tools: [pay] },
+    script: ({ messages }) => (messages.length > 2 ? text('Paid.') : call('pay', {})),
+    worker: { worker: { workflowsPath: fixture('calls-the-loop') } },
+  });
+  const { taskQueue, temporal } = rig;
+  const options = (name: string, ...args: unknown[]): Parameters<typeof temporal.workflow.start>[1] => ({
+    taskQueue,
+    workflowId: `${taskQueue}-${name}`,
+    args,
+  });
+  const twice = options('twice', 'Pay.', ['', 'second']);
+  expect(await temporal.workflow.execute('reviewTwice', twice)).toBe('Paid., Paid.');
+  expect(keys.map((key) => key.replace(/[^/]*$/, ''))).toEqual([
+    `${twice.workflowId}/1/1/0/`,
+    `${twice.workflowId}/second/1/1/0/`,
+  ]);
+  const wrong: [type: string, said: RegExp, ...args: unknown[]][] = [
+    ['reviewTwice', /has run an agent of the id x already/, 'Pay.', ['x', 'x']],
+    ['reviewTwice', /has run an agent without an id already/, 'Pay.', ['', '']],
+    ['reviewTwice', /this is "a\/b"/, 'Pay.', ['a/b', 'c']],
+    ['reviewAtOnce', /is running an agent already/, 'Pay.'],
+  ];
+  for (const [index, [type, said, ...args]] of wrong.entries()) {
+    const handle = await temporal.workflow.start(type, options(`wrong-${index}`, ...args));
+    await eventually(async () => {
+      const events = await eventsOf(temporal, handle.workflowId);
+      return events.some((event) => said.test(event.workflowTaskFailedEventAttributes?.failure?.message ?? ''));
+    }, String(said));
+    await handle.terminate();
+  }
 });
 
 test('a workflow file that imports definitions works: they are safe in the sandbox', async () => {
