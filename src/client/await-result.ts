@@ -1,36 +1,79 @@
 /** From however a workflow ended to an AgentResult. */
-import { WorkflowFailedError, type Client } from '@temporalio/client';
+import {
+  WorkflowContinuedAsNewError,
+  WorkflowFailedError,
+  type Client,
+  type WorkflowExecutionDescription,
+  type WorkflowHandle,
+} from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { AgentResult } from '../agents/result.js';
 import { RESULT_MEMO } from '../agents/wire.js';
 import { outsideEnd } from '../watch/outside-end.js';
 import { parseResult } from '../watch/wire-shapes.js';
-import type { RunHandle } from './run-handle.js';
+import type { RunView } from '../workflows/messages.js';
 
-type Asked = Pick<RunHandle, 'id' | 'temporal' | 'state'>;
+/** `temporal.api.enums.v1.HistoryEventFilterType` */
+const CLOSE_EVENT = 2;
 
-export async function awaitResult(client: Client, run: Asked): Promise<AgentResult> {
-  try {
-    const result = parseResult(await run.temporal.result());
-    if (result !== undefined) return result;
-    throw new Error(`The workflow ${run.id} ended with something that is no AgentResult; is it an agentRun?`);
-  } catch (error) {
-    if (!(error instanceof WorkflowFailedError)) throw error;
-    return (await resultOfFailure(client, run, error.cause)) ?? (await withoutResult(run, error));
+/**
+ * Of the run that has this id now, over all its executions. Another may follow under the same id before the end of this
+ * one is told, so each execution is asked by its own id.
+ */
+export async function awaitResult(client: Client, { id }: { readonly id: string }): Promise<AgentResult> {
+  const { runId } = await client.workflow.getHandle(id).describe();
+  for (let next = runId; ;) {
+    const ended = await endOf(client, { workflowId: id, runId: next });
+    if (typeof ended !== 'string') return ended;
+    next = ended;
   }
 }
 
-async function resultOfFailure(client: Client, run: Asked, cause: Error | undefined): Promise<AgentResult | undefined> {
+interface Execution {
+  readonly workflowId: string;
+  readonly runId: string;
+}
+
+/** Waits for the end of one execution. The result, or the run id of the execution in which the run goes on. */
+async function endOf(client: Client, execution: Execution): Promise<AgentResult | string> {
+  const { workflowId, runId } = execution;
+  const handle = client.workflow.getHandle(workflowId, runId, { followRuns: false });
+  try {
+    const result = parseResult(await handle.result());
+    if (result !== undefined) return result;
+    throw new Error(`The workflow ${workflowId} ended with something that is no AgentResult; is it an agentRun?`);
+  } catch (error) {
+    if (error instanceof WorkflowContinuedAsNewError) return error.newExecutionRunId;
+    if (!(error instanceof WorkflowFailedError)) throw error;
+    const described = await handle.describe();
+    const reset = described.raw.workflowExtendedInfo?.resetRunId;
+    const next = reset || (await retryOf(client, execution));
+    return next || (resultLeft(described, error.cause) ?? (await withoutResult(handle, error)));
+  }
+}
+
+/** The execution that a retry policy of the workflow itself has started. */
+async function retryOf(client: Client, execution: Execution): Promise<string | null | undefined> {
+  const { history } = await client.workflowService.getWorkflowExecutionHistory({
+    namespace: client.options.namespace,
+    execution,
+    historyEventFilterType: CLOSE_EVENT,
+  });
+  const [closed] = history?.events ?? [];
+  const { workflowExecutionFailedEventAttributes: failed, workflowExecutionTimedOutEventAttributes: timedOut } =
+    closed ?? {};
+  return failed?.newExecutionRunId || timedOut?.newExecutionRunId;
+}
+
+function resultLeft({ memo }: WorkflowExecutionDescription, cause: Error | undefined): AgentResult | undefined {
   if (cause instanceof ApplicationFailure) return parseResult(cause.details?.[0]);
-  if (!(cause instanceof CancelledFailure)) return undefined;
-  const { memo } = await client.workflow.getHandle(run.id).describe();
-  return parseResult(memo?.[RESULT_MEMO]);
+  return cause instanceof CancelledFailure ? parseResult(memo?.[RESULT_MEMO]) : undefined;
 }
 
 /** Terminated, timed out, or cancelled before its first workflow task: the run itself had no chance to say anything. */
-async function withoutResult(run: Asked, error: WorkflowFailedError): Promise<AgentResult> {
+async function withoutResult(handle: WorkflowHandle, error: WorkflowFailedError): Promise<AgentResult> {
   const cancelled = error.cause instanceof CancelledFailure;
-  const view = await run.state().catch(() => undefined);
+  const view = await handle.query<RunView>('state').catch(() => undefined);
   return {
     ...(cancelled ? { status: 'cancelled', reason: 'cancelled' } : { status: 'failed', reason: 'internal' }),
     output: null,
