@@ -16,7 +16,7 @@ export interface CompactionPlan {
   readonly slimBefore?: number;
   /** Characters that each message of a person keeps; absent where all keep theirs. */
   readonly wordsTo?: number;
-  /** Messages of people before this index are left out, but for the task and the handoff. */
+  /** Messages of people before this index are left out, but for the task and the handoff; never the newest. */
   readonly wordsFrom?: number;
   /** Characters that each text of the model keeps. */
   readonly answersTo?: number;
@@ -122,12 +122,13 @@ function planWords(
   if (enough !== undefined) return { wordsTo: enough };
   const wordsTo = WORDS_STEPS.at(-1) ?? 0;
   let left = room - people.reduce((sum, { size, stays }) => sum + (stays ? tokensAt(size, wordsTo) : 0), 0);
-  let wordsFrom = messages.length;
+  // The newest stay however little room there is: they are what the model is to answer.
+  let wordsFrom = people.at(-1)?.index ?? messages.length;
   for (const { index, size, stays } of people.toReversed()) {
     if (stays) continue;
     left -= tokensAt(size, wordsTo);
     if (left < 0) break;
-    wordsFrom = index;
+    wordsFrom = Math.min(wordsFrom, index);
   }
   return { wordsTo, wordsFrom };
 }

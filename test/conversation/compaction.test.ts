@@ -218,6 +218,14 @@ describe('words of people', () => {
     expect(words(after).at(-1)).toBe('n9999');
   });
 
+  it('the newest stay, shortened, however little room there is', () => {
+    const messages = [said('n0'), ...turn(0, 1, 9000), said('n1'.padEnd(50_000, 'w'))];
+    for (const targetTokens of [1, 50, 200, 1000]) {
+      const after = applyCompaction(messages, planCompaction(messages, { keepTurns: 1, targetTokens }));
+      expect(words(after).at(-1)).toMatch(/^n1w/);
+    }
+  });
+
   it('a task of 1 MB is cut, the start and the end of it stay', () => {
     const long = said(`START${'t'.repeat(1_000_000)}END`, 'task');
     const after = applyCompaction([long], planCompaction([long], { keepTurns: 4, targetTokens: 50_000 }));
