@@ -20,22 +20,27 @@ export function giveAnswer(run: Run, reason: Reason, answer: string | null): voi
   const { state } = run;
   const id = state.message?.id ?? null;
   state.message = null;
-  if (id !== null && run.session !== undefined) state.answers.push({ id, turn: state.turns, reason, answer });
-  forgetOldAnswers(state, run.awaited);
+  if (id !== null && run.session !== undefined) {
+    state.answers = [...state.answers, { id, turn: state.turns, reason, answer }];
+  }
+  state.answers = keptAnswers(state.answers, run.awaited);
 }
 
-/** What nobody waits for is kept while it is small. */
-export function forgetOldAnswers(state: RunState, awaited: ReadonlySet<string> = new Set()): void {
+/** What somebody waits for; the rest while it is small. */
+export function keptAnswers(
+  answers: readonly GivenAnswer[],
+  awaited: ReadonlySet<string> = new Set(),
+): readonly GivenAnswer[] {
   let chars = 0;
   const kept: GivenAnswer[] = [];
-  for (const given of state.answers.toReversed()) {
+  for (const given of answers.toReversed()) {
     if (awaited.has(given.id)) kept.unshift(given);
     else if (kept.length < MAX_KEPT) {
       chars += given.answer?.length ?? 0;
       kept.unshift(chars <= MAX_KEPT_CHARS ? given : { ...given, answer: null, forgotten: true });
     }
   }
-  state.answers = kept;
+  return kept;
 }
 
 /**

@@ -3,7 +3,7 @@ import { allHandlersFinished, condition, makeContinueAsNewFunc, workflowInfo } f
 import type { AgentSpec } from '../agents/spec.js';
 import type { AgentRunInput } from '../agents/run-input.js';
 import { jsonBytes } from '../conversation/json-bytes.js';
-import { forgetOldAnswers } from './answers.js';
+import { keptAnswers } from './answers.js';
 import { carriedOf } from './carried.js';
 import { compactForPayload } from './compaction.js';
 import { parentKnows } from './report-to-parent.js';
@@ -58,7 +58,6 @@ export async function goOn(run: Run, spec: AgentSpec | undefined): Promise<void>
     if (spec === undefined) run.unpin();
     return;
   }
-  forgetOldAnswers(run.state);
   // From here to the command there is no await: what came before is in the state, what comes later makes the server
   // refuse the command and hand it to this execution first.
   await inNewExecution(inputOf(run, spec));
@@ -84,6 +83,7 @@ function inputOf({ input: { agent, task, settings, parent }, state }: Run, spec:
     task,
     ...(settings && { settings }),
     ...(parent && { parent }),
-    carried: carriedOf(state, spec, task),
+    // Whoever waits for one has it, or is told to ask again, before the next execution begins.
+    carried: carriedOf({ ...state, answers: keptAnswers(state.answers) }, spec, task),
   };
 }

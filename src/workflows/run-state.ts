@@ -97,7 +97,7 @@ export interface RunState {
   /** Since when a session waits for the next message; null while it does not. */
   idleSince: number | null;
   /** The newest messages with an id that were answered, oldest first, bounded; see `answers.ts`. */
-  answers: GivenAnswer[];
+  answers: readonly GivenAnswer[];
   steering: QueuedText[];
   followUps: QueuedText[];
   /** Bytes of both queues as JSON. */
