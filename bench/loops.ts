@@ -1,11 +1,9 @@
 /**
- * The workflows of the benchmark: Everlap's own, and two loops written by hand that do the same work with as little code
- * as can be. Bundled for the sandbox, so nothing of Node here.
+ * Two loops written by hand that do the same work as Everlap with as little code as can be. Bundled for the sandbox, so
+ * nothing of Node here.
  */
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { BenchActivities, OwnMessage } from './own-activities.js';
-
-export * from 'everlap/workflows';
 
 interface Call {
   id: string;

@@ -1,6 +1,6 @@
 /**
- * Time and history bytes of one turn: Everlap beside two loops written by hand, on one server, in one worker, their runs
- * taking turns. Prints a table and writes nothing. `--turns 100 --rounds 7 --address HOST:PORT`
+ * Time and history bytes of one turn: Everlap, in the bundle that it ships, beside two loops written by hand, on one server,
+ * in one process, their runs taking turns. Prints a table and writes nothing. `--turns 100 --rounds 7 --address HOST:PORT`
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -10,7 +10,14 @@ import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import {
+  bundleWorkflowCode,
+  DefaultLogger,
+  NativeConnection,
+  Runtime,
+  Worker,
+  type WorkerOptions,
+} from '@temporalio/worker';
 import { defineAgent, defineTool } from 'everlap';
 import { call, startScriptedModel, text } from 'everlap/testing';
 import { EverlapPlugin, openaiChat } from 'everlap/worker';
@@ -62,15 +69,11 @@ const limits = { turns: turns + 1 };
 
 const folder = await mkdtemp(join(tmpdir(), 'everlap-bench-'));
 const connection = await NativeConnection.connect({ address });
-const workflowBundle = await bundleWorkflowCode({
-  workflowsPath: fileURLToPath(new URL('./loops.ts', import.meta.url)),
-  logger: new DefaultLogger('ERROR'),
-});
 const provider = openaiChat({ baseUrl: model.baseUrl, apiKey: 'scripted' });
-const shared = { connection, workflowBundle };
-const workerOf = async (taskQueue: string, one: typeof tool): Promise<Worker> =>
+const workerOf = async (taskQueue: string, one: typeof tool, bundle: Partial<WorkerOptions> = {}): Promise<Worker> =>
   Worker.create({
-    ...shared,
+    connection,
+    ...bundle,
     taskQueue,
     activities: ownActivities(model.baseUrl, ({ page: number }) => page(number)),
     plugins: [
@@ -81,17 +84,25 @@ const workerOf = async (taskQueue: string, one: typeof tool): Promise<Worker> =>
       }),
     ],
   });
-const queues = { activity: `bench-${randomUUID()}`, local: `bench-${randomUUID()}` };
-const workers = [await workerOf(queues.activity, tool), await workerOf(queues.local, local)];
+const workflowBundle = await bundleWorkflowCode({
+  workflowsPath: fileURLToPath(new URL('./loops.ts', import.meta.url)),
+  logger: new DefaultLogger('ERROR'),
+});
+const queues = { byHand: `bench-${randomUUID()}`, activity: `bench-${randomUUID()}`, local: `bench-${randomUUID()}` };
+const workers = [
+  await workerOf(queues.byHand, tool, { workflowBundle }),
+  await workerOf(queues.activity, tool),
+  await workerOf(queues.local, local),
+];
 const running = workers.map((worker) => worker.run());
 const clientConnection = await Connection.connect({ address });
 const client = new Client({ connection: clientConnection });
 
 const contenders = [
-  { name: 'bare loop, same activities', workflow: 'bareLoop', taskQueue: queues.activity },
+  { name: 'bare loop, same activities', workflow: 'bareLoop', taskQueue: queues.byHand },
   { name: 'Everlap', workflow: 'agentRun', taskQueue: queues.activity },
   { name: "Everlap, tools 'local'", workflow: 'agentRun', taskQueue: queues.local },
-  { name: 'whole conversation each call', workflow: 'wholeConversationLoop', taskQueue: queues.activity },
+  { name: 'whole conversation each call', workflow: 'wholeConversationLoop', taskQueue: queues.byHand },
 ];
 interface Measured {
   readonly ms: number;
