@@ -4,3 +4,11 @@
  */
 export const MODES = ['ask', 'auto', 'plan'] as const;
 export type Mode = (typeof MODES)[number];
+
+/** From the strictest on. */
+const STRICTEST: readonly Mode[] = ['plan', 'ask', 'auto'];
+
+/** The mode that lets less run without asking. */
+export function stricter(one: Mode, other: Mode): Mode {
+  return STRICTEST.indexOf(one) < STRICTEST.indexOf(other) ? one : other;
+}

@@ -5,7 +5,7 @@ import type { AgentSpec } from '../agents/spec.js';
 import { DESCRIBE_FAILURE, type DescribeAgentInput, type DescribeAgentOutput } from '../agents/wire.js';
 import { readFailure } from './activity-failures.js';
 import { openingOf } from './laps.js';
-import { unkeepable } from './control.js';
+import { dropUnkeepable } from './control.js';
 import { showInSearch } from './presentation.js';
 import type { Run } from './run.js';
 import { newConversation } from './run-state.js';
@@ -37,6 +37,10 @@ export async function describe(
 /** Pins the spec. Returns the ending where the agent is unknown or the input is wrong: no retry helps then. */
 export async function begin(run: Run): Promise<Ending | undefined> {
   const { input, state } = run;
+  if (run.isUnreadable) {
+    run.note('carried is written by continue-as-new only, and this is none of its kind. Leave it out to start a run.');
+    return { status: 'failed', reason: DESCRIBE_FAILURE.badRequest };
+  }
   if (run.specIfKnown !== null) return undefined;
   try {
     const asked = { agent: run.agent, task: input.task, ...(input.settings && { settings: input.settings }) };
@@ -53,12 +57,7 @@ export async function begin(run: Run): Promise<Ending | undefined> {
   state.limits = { ...run.spec.limits, ...state.limits };
   if (state.transition === 'started')
     state.conversation = newConversation(openingOf(run.task, run.spec.laps, state.lap));
-  const problem = unkeepable(run, state.limits);
-  if (problem !== undefined) {
-    const { usd: _, ...limits } = state.limits;
-    state.limits = limits;
-    run.note(`A limit was left out: ${problem.refused}`);
-  }
+  dropUnkeepable(run);
   showInSearch(run);
   return undefined;
 }

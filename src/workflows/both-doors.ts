@@ -15,8 +15,8 @@ export interface Handling<Parsed, Answer> {
   readonly check?: (parsed: Parsed) => Refused | undefined;
   readonly handle: (parsed: Parsed) => Answer | Refused | Promise<Answer | Refused>;
   /**
-   * What only an update waits for. It answers a repeated one in the same way by itself: its answer, which may be long, is
-   * not remembered.
+   * What only an update waits for, a repeated one too: what this answers, which may be long, is not remembered, only what
+   * `handle` did.
    */
   readonly settle?: (parsed: Parsed, answer: Answer) => Promise<Answer | Refused>;
 }
@@ -55,14 +55,16 @@ export function onBoth<Args extends unknown[], Parsed extends object, Answer>(
       const key = updateKey(update.name);
       const before = run.state.answeredUpdates.find((one) => one.key === key);
       // The key has the update's name in it, so the answer is one of its own.
-      if (before !== undefined) return before.answer as Answer;
+      if (before !== undefined && settle === undefined) return before.answer as Answer;
       const parsed = accepted(update.name, parse(args[0]));
-      const answer = accepted(update.name, await untilCancelled(update.name, handle(parsed)));
-      if (settle !== undefined) {
-        return accepted(update.name, await untilCancelled(update.name, settle(parsed, answer)));
+      let answer = before?.answer as Answer | undefined;
+      if (answer === undefined) {
+        answer = accepted(update.name, await untilCancelled(update.name, handle(parsed)));
+        run.state.answeredUpdates = [...run.state.answeredUpdates, { key, answer }].slice(-MAX_ANSWERED_UPDATES);
       }
-      run.state.answeredUpdates = [...run.state.answeredUpdates, { key, answer }].slice(-MAX_ANSWERED_UPDATES);
-      return answer;
+      return settle === undefined
+        ? answer
+        : accepted(update.name, await untilCancelled(update.name, settle(parsed, answer)));
     },
     {
       validator: (...args) => {

@@ -3,6 +3,7 @@
  * payload takes 2. Pure.
  */
 import type { AgentSpec } from '../agents/spec.js';
+import { isObject } from './arguments.js';
 import type { CarriedRun, RunState } from './run-state.js';
 
 export function carriedOf(state: RunState, spec: AgentSpec | undefined, task: string): CarriedRun {
@@ -12,6 +13,17 @@ export function carriedOf(state: RunState, spec: AgentSpec | undefined, task: st
 /** The state as it was: for the run that goes on, and for watchers, which know less of it. */
 export function stateOf<State extends Told>({ state }: { readonly state: State }, task: string): State {
   return withTask(state, '', task);
+}
+
+/** Whether this is the kind of value that continue-as-new writes: somebody may have typed another. */
+export function isCarried(value: unknown): value is CarriedRun {
+  if (!isObject(value) || !isObject(value['state']) || !isObject(value['state']['conversation'])) return false;
+  const { messages, head } = value['state']['conversation'];
+  if (!Array.isArray(messages) || !isObject(head) || !(value['spec'] === undefined || isObject(value['spec'])))
+    return false;
+  return messages.every(
+    (message) => isObject(message) && typeof message['role'] === 'string' && typeof message['text'] === 'string',
+  );
 }
 
 interface Told {

@@ -3,6 +3,7 @@
  * Pure. Children live within one turn: a run continues as new between turns, so none of this is ever carried over.
  */
 import type { Usage } from '../conversation/message.js';
+import { isObject } from './arguments.js';
 import type { Budget } from './child-budget.js';
 
 /** A call that waits for a person in a child, or further below. */
@@ -49,6 +50,39 @@ export type Children = ReadonlyMap<string, OpenChild>;
 
 export function newChild(runId: string, reserved: Budget): OpenChild {
   return { runId, reserved, pending: [], pendingCount: 0, last: null, decided: new Set() };
+}
+
+/** What came as a report, if it is one; null else. Anybody can send a signal, and a child may be of another version. */
+export function parseReport(value: unknown): ChildReport | null {
+  if (!isObject(value)) return null;
+  const { runId, pending, pendingCount, last } = value;
+  if (typeof runId !== 'string' || typeof pendingCount !== 'number') return null;
+  if (!Array.isArray(pending) || !pending.every(isCallBelow)) return null;
+  if (last !== undefined && !isLastReport(last)) return null;
+  return { runId, pending, pendingCount, ...(last && { last }) };
+}
+
+function isCallBelow(value: unknown): value is CallBelow {
+  if (!isObject(value)) return false;
+  const { run, kind, callId, tool, args, since, expiresAt } = value;
+  return (
+    (kind === 'approval' || kind === 'question') &&
+    [run, callId, tool, args].every((text) => typeof text === 'string') &&
+    typeof since === 'number' &&
+    (expiresAt === undefined || typeof expiresAt === 'number')
+  );
+}
+
+function isLastReport(value: unknown): value is LastReport {
+  if (!isObject(value) || !isObject(value['usage'])) return false;
+  const { usage, costUsd, text } = value;
+  return (
+    Object.values(usage).every((tokens) => ['number', 'boolean'].includes(typeof tokens)) &&
+    typeof usage['input'] === 'number' &&
+    typeof usage['output'] === 'number' &&
+    (costUsd === null || typeof costUsd === 'number') &&
+    (text === null || typeof text === 'string')
+  );
 }
 
 /** False for a child that is not open (any more). */

@@ -34,7 +34,7 @@ export async function changeLimits(run: Run, limits: Limits): Promise<LimitsAnsw
   if (refused !== undefined) return refused;
   run.state.limits = { ...run.state.limits, ...limits };
   if (run.specIfKnown === null) await until(run, () => run.specIfKnown !== null);
-  return unkeepable(run, limits) ?? limitsLeft(run.state, Date.now());
+  return unkeepable(run, limits) ?? limitsLeft(run.budget, Date.now());
 }
 
 /** A limit in dollars that nobody could keep. */
@@ -48,6 +48,15 @@ export function unkeepable({ specIfKnown: spec, state }: Run, limits: Limits): R
         ? 'usd cannot be kept: it is not known what the run has cost so far. Limit tokens instead.'
         : `usd cannot be kept: the price of ${unpriced} is not known. Give it in the config (prices), or limit tokens instead.`,
   };
+}
+
+/** Takes it out, and says so: better none than one that is kept by nobody. */
+export function dropUnkeepable(run: Run): void {
+  const problem = unkeepable(run, run.state.limits);
+  if (problem === undefined) return;
+  const { usd: _, ...limits } = run.state.limits;
+  run.state.limits = limits;
+  run.note(`A limit was left out: ${problem.refused}`);
 }
 
 export function standing(run: Run): StandingAnswer {

@@ -4,6 +4,7 @@
  */
 import { isCancellation } from '@temporalio/workflow';
 import { limitOptions } from '../agents/limits.js';
+import { stricter } from '../agents/mode.js';
 import { sessionOptions } from '../agents/session.js';
 import type { ToolSpec } from '../agents/spec.js';
 import { readFailure } from './activity-failures.js';
@@ -40,6 +41,8 @@ export function takeOver(run: Run): void {
   const { state, successor } = run;
   run.successor = null;
   if (successor === null || successor.spec === null) return;
+  // What may run without asking does not become more by that, unless a person has said so.
+  state.mode ??= stricter(run.mode, successor.spec.mode);
   run.pin(successor.spec);
   state.agent = successor.agent;
   state.modelIndex = 0;

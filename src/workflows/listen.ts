@@ -18,7 +18,7 @@ import {
   type Refused,
 } from './arguments.js';
 import { accepted, onBoth } from './both-doors.js';
-import { takeReport } from './children.js';
+import { parseReport, takeReport } from './children.js';
 import { changeLimits, pause, resume, standing } from './control.js';
 import { listenForDecisions } from './listen-decisions.js';
 import { showWaiting } from './presentation.js';
@@ -58,8 +58,11 @@ export function listen(run: Run): void {
   onBoth(run, api.pauseSignal, api.pauseUpdate, { parse: parseNothing, handle: () => pause(run) });
   onBoth(run, api.resumeSignal, api.resumeUpdate, { parse: parseNothing, handle: () => resume(run) });
   listenForDecisions(run);
-  setHandler(api.childReportSignal, (report) => {
+  setHandler(api.childReportSignal, (value: unknown) => {
     run.messagesReceived += 1;
+    const report = parseReport(value);
+    if (report === null)
+      return run.note('The signal childReport was ignored: only runs send it, to the one that called them.');
     const waited = isWaiting(run);
     if (takeReport(run.children, report)) showWaiting(run, waited !== isWaiting(run));
   });

@@ -34,7 +34,7 @@ export function describeProgress(run: Run): string {
     `Cost ${costText(state.costUsd)} · ${tokensOf(state.usage)} tokens · ${state.toolCalls} tool calls`,
   ];
   if (state.forceFinish !== null) lines.push(`To finish${because(state.forceFinish.reason)}`);
-  const left = Object.entries(limitsLeft(state, Date.now())).map(
+  const left = Object.entries(limitsLeft(run.budget, Date.now())).map(
     ([name, { left, limit }]) => `${name} ${left} of ${limit}`,
   );
   if (left.length > 0) lines.push(`Left: ${left.join(', ')}`);

@@ -62,7 +62,7 @@ export async function runCall(run: Run, tool: ToolSpec, input: ToolInput): Promi
   }
 }
 
-/** The input of a call's activity. The key is equal over attempts and resets, and never for other arguments. */
+/** The input of a call's activity. The key is equal over attempts and resets, and never for another call or run. */
 export function inputOf(run: Run, planned: RunnableCall, args: JsonObject): ToolInput {
   const { toolResult, tools } = run.spec;
   // What ends the run is its output, and nobody reads on in that.
@@ -80,13 +80,13 @@ export function inputOf(run: Run, planned: RunnableCall, args: JsonObject): Tool
 
 function callInfo(run: Run, { call, index, tool }: RunnableCall, args: JsonObject): ToolCallInfo {
   const { lap, turns } = run.state;
-  const hash = shortHash(`${tool.name}\n${JSON.stringify(args)}`);
+  const hash = shortHash(`${run.chain}\n${tool.name}\n${JSON.stringify(args)}`);
   return {
     runId: run.id,
     lap,
     turn: turns,
     callId: call.id,
-    idempotencyKey: `${run.key}/${lap}/${turns}/${index}/${hash}`,
+    idempotencyKey: `${run.keyPrefix}/${lap}/${turns}/${index}/${hash}`,
   };
 }
 

@@ -6,7 +6,6 @@ import { ApplicationFailure, ChildWorkflowFailure, WorkflowExecutionAlreadyStart
 import {
   CancellationScope,
   ChildWorkflowCancellationType,
-  condition,
   getExternalWorkflowHandle,
   isCancellation,
   ParentClosePolicy,
@@ -25,6 +24,7 @@ import { shortHash } from '../conversation/short-hash.js';
 import { carve, withChild, type Budget, type Spent } from './child-budget.js';
 import { outcomeOfChild } from './child-result.js';
 import { newChild, type OpenChild } from './children.js';
+import { dropUnkeepable } from './control.js';
 import { passDown, type AgentWorkflow } from './pass-down.js';
 import { showWaiting, toolSummary } from './presentation.js';
 import { failed, type Outcome } from './run-call.js';
@@ -36,8 +36,8 @@ const MAX_OFFERS = 5;
 const OFFER_WAIT_MS = 2000;
 /** SQL databases of a Temporal server have room for 255. */
 const MAX_ID_BYTES = 240;
-/** For children to end, once the calling run has to: until then their usage can still be counted. */
-const END_WAIT_MS = 60_000;
+/** For a child to end, once the calling run has to: until then its usage can still be counted. */
+const END_WAIT_MS = 30_000;
 
 /** Rejects only with a cancellation. */
 export async function runChild(
@@ -136,7 +136,7 @@ async function ended(
     const handle = await started();
     if (CancellationScope.current().consideredCancelled) await cancelAgain(run, handle.workflowId);
     const stop = passDown(run, handle);
-    const result = await handle.result().finally(stop);
+    const result = await endOf(run, child, handle).finally(stop);
     settle(run, child, result);
     return outcomeOfChild(name, { result, lastText: child.last?.text ?? null }, maxChars);
   } catch (error) {
@@ -163,22 +163,34 @@ function isResult(value: unknown): value is AgentResult {
   return typeof value === 'object' && value !== null && 'status' in value && 'usage' in value && 'costUsd' in value;
 }
 
+/**
+ * The child's result. After a cancel it is waited for so long only: a child whose own workflow tasks fail cannot end.
+ * Then what it has told last is counted.
+ */
+async function endOf(run: Run, child: OpenChild, handle: ChildWorkflowHandle<AgentWorkflow>): Promise<AgentResult> {
+  let patience: CancellationScope | undefined;
+  const givenUp = CancellationScope.current().cancelRequested.catch(async (cancelled: unknown) => {
+    await CancellationScope.nonCancellable(() => {
+      patience = new CancellationScope();
+      return patience.run(() => sleep(END_WAIT_MS));
+    });
+    run.note(`The run ${child.runId} was cancelled, and has not ended within ${END_WAIT_MS / 1000} seconds.`);
+    settle(run, child, child.last);
+    throw cancelled;
+  });
+  try {
+    return await Promise.race([handle.result(), givenUp]);
+  } finally {
+    patience?.cancel();
+  }
+}
+
 function settle(run: Run, child: OpenChild, spent: Spent | null): void {
-  if (!run.children.has(child.runId)) return;
   Object.assign(run.state, withChild(run.state, spent, child.reserved));
+  dropUnkeepable(run);
 }
 
 function close(run: Run, child: OpenChild): void {
   run.children.delete(child.runId);
   showWaiting(run, child.pendingCount > 0);
-}
-
-/** Whatever ended the turn: waits for children that have to end too. One that does not is left to its cancellation. */
-export async function childrenEnded(run: Run): Promise<void> {
-  if (run.children.size === 0) return;
-  await CancellationScope.nonCancellable(() => condition(() => run.children.size === 0, END_WAIT_MS));
-  for (const child of run.children.values()) {
-    settle(run, child, child.last);
-    run.children.delete(child.runId);
-  }
 }

@@ -26,8 +26,7 @@ export type Transition =
   | 'continued_as_new';
 
 /** What the run is doing right now. */
-export type Phase =
-  'starting' | 'idle' | 'model' | 'tools' | 'compacting' | 'paused' | 'waiting' | 'verifying' | 'ended';
+export type Phase = 'starting' | 'idle' | 'model' | 'tools' | 'compacting' | 'paused' | 'verifying' | 'ended';
 
 export interface QueuedText {
   readonly text: string;

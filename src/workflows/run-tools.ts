@@ -2,7 +2,7 @@
  * The tool calls of one answer. Whatever happens to a call, it ends as exactly one result in the conversation, in call
  * order, directly after the answer: also when the run is cancelled or its deadline comes in the middle.
  */
-import { CancellationScope } from '@temporalio/workflow';
+import { CancellationScope, condition } from '@temporalio/workflow';
 import { callsOf, toolResult } from '../conversation/conversation.js';
 import { headAndTail } from '../conversation/cut-text.js';
 import type { ToolCall, ToolMessage } from '../conversation/message.js';
@@ -11,13 +11,14 @@ import { decide, mayWait, USED_UP } from './approvals.js';
 import type { TurnAnswer } from './ask-model.js';
 import { askGates } from './gates.js';
 import { handOver } from './hand-over.js';
+import { InTurn } from './in-turn.js';
 import { answersIn, isAnswer, takeAnswers, type Given } from './output.js';
-import { childrenEnded, runChild } from './run-child.js';
+import { runChild } from './run-child.js';
 import { failed, inputOf, runCall, type Outcome } from './run-call.js';
 import { DeadlinePassed, type Run } from './run.js';
 import type { RunState } from './run-state.js';
 import { safePoint } from './safe-point.js';
-import { forbids, groupCalls, PLAN_MODE, planCalls, type PlannedCall, type RunnableCall } from './tool-plan.js';
+import { concurrencyOf, forbids, PLAN_MODE, planCalls, type PlannedCall, type RunnableCall } from './tool-plan.js';
 
 /** Bytes, as JSON, of all results of one turn together: they travel in one payload with the next model call. */
 const MAX_TURN_BYTES = 800_000;
@@ -42,7 +43,6 @@ export async function runTools(run: Run, answer: TurnAnswer): Promise<TurnResult
     if (plan.length > 0) await runPlan(run, plan, outcomes);
     if (answers.length > 0 && mayAnswer(run, plan)) given = await takeAnswers(run, answers, outcomes);
   } finally {
-    await childrenEnded(run);
     closeCalls(run, calls, outcomes);
   }
   const results = run.state.conversation.messages.slice(-calls.length).filter((message) => message.role === 'tool');
@@ -54,35 +54,33 @@ function mayAnswer(run: Run, plan: readonly PlannedCall[]): boolean {
   return run.state.forceFinish === null && (plan.length === 0 || !run.isPastDeadline);
 }
 
+/**
+ * Calls that wait for a person hold up nobody; those that need nobody, and those that were approved, run with what runs
+ * already, unless they or it are serial.
+ */
 async function runPlan(run: Run, plan: readonly PlannedCall[], outcomes: Outcome[]): Promise<void> {
   const waiting = plan.filter(isRunnable).filter(({ tool }) => mayWait(tool));
   const free = plan.filter((planned) => !waiting.some(({ index }) => index === planned.index));
   run.agentCallsToCome = plan.filter(isRunnable).filter(({ tool }) => tool.execution === 'agent').length;
   run.callsToCome = free.filter(isRunnable).length;
   run.enter('tools');
+  const inTurn = new InTurn();
+  const start = (planned: PlannedCall): Promise<void> =>
+    inTurn.start(concurrencyOf(planned), () => runOne(run, planned, outcomes));
   try {
     await run.within(() => {
-      // Calls that wait for a person hold up nobody. Once approved, each runs alone, after the free ones.
-      let last = runGroups(run, free, outcomes);
       const askedAt = Date.now();
+      const atOnce = free.map(start);
       const gates = askGates(run, waiting);
       const decided = waiting.map(async (planned, at) => {
         const gate = (await gates)[at] ?? { kind: 'ask' };
         const verdict = await decide(run, planned, gate, askedAt);
-        if (verdict.kind === 'closed') return;
-        if (verdict.kind === 'result') {
-          outcomes[planned.index] = verdict;
-          return;
-        }
-        const before = last;
-        last = (async () => {
-          await before;
-          const { args, byPerson } = verdict;
-          await runGroups(run, [{ ...planned, args, ...(byPerson && { byPerson }) }], outcomes);
-        })();
-        await last;
+        if (verdict.kind === 'result') outcomes[planned.index] = verdict;
+        if (verdict.kind !== 'run') return;
+        const { args, byPerson } = verdict;
+        await start({ ...planned, args, ...(byPerson && { byPerson }) });
       });
-      return allOf([last, ...decided]);
+      return allOf([...atOnce, ...decided]);
     });
   } catch (error) {
     if (!(error instanceof DeadlinePassed)) throw error;
@@ -121,15 +119,17 @@ function notRun(run: Run): Outcome {
   return failed('Stopped or not run: the run was cancelled.');
 }
 
-/** Runs neighbours together and serial calls alone. Stops before a group where the run has to end: those calls are not run. */
-async function runGroups(run: Run, plan: readonly PlannedCall[], outcomes: Outcome[]): Promise<void> {
-  for (const group of groupCalls(plan)) {
-    if ((await safePoint(run)) !== undefined) return;
-    await allOf(
-      group.map(async (planned) => {
-        outcomes[planned.index] = planned.kind === 'refuse' ? failed(planned.text) : await counted(run, planned);
-      }),
-    );
+/** Not run where the run has to end first. A pause is one only when nothing runs any more. */
+async function runOne(run: Run, planned: PlannedCall, outcomes: Outcome[]): Promise<void> {
+  if (run.state.paused && run.callsUnderWay > 0) {
+    await condition(() => !run.state.paused || run.callsUnderWay === 0 || run.state.forceFinish !== null);
+  }
+  if ((await safePoint(run)) !== undefined) return;
+  run.callsUnderWay += 1;
+  try {
+    outcomes[planned.index] = planned.kind === 'refuse' ? failed(planned.text) : await counted(run, planned);
+  } finally {
+    run.callsUnderWay -= 1;
   }
 }
 

@@ -11,7 +11,7 @@ import type { SessionSpec } from '../agents/session.js';
 import type { AgentSpec } from '../agents/spec.js';
 import { cutText } from '../conversation/cut-text.js';
 import type { Message } from '../conversation/message.js';
-import { stateOf } from './carried.js';
+import { isCarried, stateOf } from './carried.js';
 import type { OpenChild } from './children.js';
 import { describeProgress } from './presentation.js';
 import { deadlineOf, type Used } from './limits.js';
@@ -21,6 +21,8 @@ import { NOTHING_WAITS } from './waiting-calls.js';
 
 export class Run {
   state: RunState;
+  /** Somebody has written `carried` by hand. */
+  readonly isUnreadable: boolean;
   phase: Phase = 'starting';
   /** The next request is put together or answered: what people say now comes with the one after it. */
   asking = false;
@@ -44,6 +46,8 @@ export class Run {
   toldParent = NOTHING_WAITS;
   /** Calls of the answer at hand that are sure to run and have not begun: free ones, and those that were approved. */
   callsToCome = 0;
+  /** Calls of the answer at hand that have begun and not ended. */
+  callsUnderWay = 0;
   /** Calls of agents in the answer at hand that have not begun: they share what is left of the budget. */
   agentCallsToCome = 0;
   /** To whom the conversation goes over after this turn, and with which spec, once it is known. */
@@ -62,13 +66,17 @@ export class Run {
     readonly place: 'own_workflow' | 'within_workflow',
     private readonly idWithin?: string,
   ) {
-    this.state =
-      input.carried === undefined
-        ? newRunState(this.task, this.place === 'own_workflow' ? startOfRun() : Date.now())
-        : // Fields that an earlier version did not know yet are as at the start of a run.
-          { ...newRunState(this.task, Date.now()), ...stateOf(input.carried, this.task) };
-    this.pinned = input.carried?.spec ?? null;
-    if (input.carried !== undefined && this.state.transition !== 'next_lap') this.state.transition = 'continued_as_new';
+    const { carried } = input;
+    this.isUnreadable = carried !== undefined && !isCarried(carried);
+    if (carried === undefined || this.isUnreadable) {
+      this.state = newRunState(this.task, this.place === 'own_workflow' ? startOfRun() : Date.now());
+      this.pinned = null;
+      return;
+    }
+    // Fields that an earlier version did not know yet are as at the start of a run.
+    this.state = { ...newRunState(this.task, Date.now()), ...stateOf(carried, this.task) };
+    this.pinned = carried.spec ?? null;
+    if (this.state.transition !== 'next_lap') this.state.transition = 'continued_as_new';
   }
 
   /** As text, even where somebody started the run with something else: `describeAgent` refuses that with a sentence. */
@@ -86,8 +94,13 @@ export class Run {
   }
 
   /** Where the idempotency keys of its calls begin. */
-  get key(): string {
+  get keyPrefix(): string {
     return this.idWithin === undefined ? this.id : `${this.id}/${this.idWithin}`;
+  }
+
+  /** The same over its executions and resets, and another for a later run of the same id. */
+  get chain(): string {
+    return workflowInfo().firstExecutionRunId;
   }
 
   get spec(): AgentSpec {

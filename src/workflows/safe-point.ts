@@ -7,22 +7,27 @@ import { CancellationScope, condition } from '@temporalio/workflow';
 import type { Ending } from '../agents/result.js';
 import { showInSearch } from './presentation.js';
 import type { Run } from './run.js';
+import type { Phase } from './run-state.js';
 
 /** Waits out a pause. Returns the ending where the run has to end here. */
 export async function safePoint(run: Run): Promise<Ending | undefined> {
   // The deadline ends a pause: it counts pauses in. The pause stays asked for, so it must not be looked at again then.
   while (run.state.forceFinish === null && run.state.paused && !run.isPastDeadline) {
     const { phase } = run;
-    run.enter('paused');
-    showInSearch(run);
+    // Several calls may be about to begin: the first says so.
+    if (phase !== 'paused') show(run, 'paused');
     await condition(() => !run.state.paused || run.state.forceFinish !== null || run.isPastDeadline);
-    run.enter(phase);
-    showInSearch(run);
+    if (phase !== 'paused') show(run, phase);
   }
   const forced = takeForceFinish(run);
   if (forced) return forced;
   if (CancellationScope.current().consideredCancelled) throw new CancelledFailure('The run was cancelled.');
   return run.isPastDeadline ? { status: 'exhausted', reason: 'deadline' } : undefined;
+}
+
+function show(run: Run, phase: Phase): void {
+  run.enter(phase);
+  showInSearch(run);
 }
 
 export function takeForceFinish(run: Run): Ending | undefined {

@@ -1,10 +1,11 @@
-/** What to do with the calls of one answer: which run, which are refused and why, and which run together. Pure. */
+/** What to do with the calls of one answer: which run, which are refused and why. Pure. */
 import type { Mode } from '../agents/mode.js';
 import type { ToolSpec } from '../agents/spec.js';
 import { depthOf, isJsonObject, MAX_DEPTH, type JsonObject } from '../conversation/json.js';
 import type { ToolCall } from '../conversation/message.js';
 import { jsonBytes } from '../conversation/json-bytes.js';
 import { cutText } from '../conversation/cut-text.js';
+import type { Concurrency } from './in-turn.js';
 
 export type PlannedCall =
   | {
@@ -97,16 +98,7 @@ function parseArguments(text: string): JsonObject | string {
   return isJsonObject(value) ? value : 'the arguments must be one JSON object.';
 }
 
-/** Neighbours marked parallel run together, a serial one alone; refused calls wait for nobody. */
-export function groupCalls(plan: readonly PlannedCall[]): (readonly PlannedCall[])[] {
-  const groups: PlannedCall[][] = [];
-  let together = false;
-  for (const planned of plan) {
-    const parallel = planned.kind === 'refuse' || planned.tool.concurrency === 'parallel';
-    const last = groups.at(-1);
-    if (parallel && together && last !== undefined) last.push(planned);
-    else groups.push([planned]);
-    together = parallel;
-  }
-  return groups;
+/** Refused calls wait for nobody. */
+export function concurrencyOf(planned: PlannedCall): Concurrency {
+  return planned.kind === 'refuse' ? 'parallel' : planned.tool.concurrency;
 }

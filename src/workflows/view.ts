@@ -25,7 +25,7 @@ export function viewOf(run: Run): RunView {
     lap: state.lap,
     turn: state.turns,
     model: run.specIfKnown === null ? null : cut(run.model, 200),
-    limits: limitsLeft(state, Date.now()),
+    limits: limitsLeft(run.budget, Date.now()),
     pending: waiting.calls,
     pendingCount: waiting.count,
     mode: run.mode,

@@ -1,9 +1,10 @@
 /** SCENARIOS 17 to 20: approvals and questions. */
-import { askHuman, defineTool } from 'everlap';
+import { askHuman, defineTool, type ToolDefinition } from 'everlap';
 import { call, calls, text, type Script } from 'everlap/testing';
 import type { RunHandle } from 'everlap/client';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
+import { heldTool } from '../support/held-tool.js';
 import { eventually, startRig, type Rig } from '../support/rig.js';
 
 let rig: Rig;
@@ -58,7 +59,10 @@ function base(name: string) {
   };
 }
 
-async function startWith(script: Script, tools = [look, pay, payMuch, payQuick, askHuman()]): Promise<RunHandle> {
+async function startWith(
+  script: Script,
+  tools: readonly ToolDefinition[] = [look, pay, payMuch, payQuick, askHuman()],
+): Promise<RunHandle> {
   rig = await startRig({ script, agent: { tools } });
   return rig.start();
 }
@@ -221,4 +225,64 @@ test('a tool that ends the run: its result is the output', async () => {
   const finish = defineTool({ ...base('finish'), approval: 'never', ends: true });
   const run = await startWith([call('finish', { usd: 7 })], [finish]);
   expect(await run.result()).toMatchObject({ status: 'completed', reason: 'tool_ended', output: 'paid 7', turns: 1 });
+});
+
+test('calls that turn out to need nobody run together, as neighbours do', async () => {
+  const work = heldTool({ approval: () => false });
+  await startWith(
+    [calls(['a', 'b', 'c'].map((name) => ({ name: 'work', arguments: { name } }))), text('Done.')],
+    [work.tool],
+  );
+  await eventually(async () => work.ran.length === 3, 'three at work');
+  work.gate.open();
+});
+
+test('a call that is approved runs beside one that takes long, and a pause waits for both', async () => {
+  const work = heldTool();
+  const run = await startWith(
+    [
+      calls([
+        { name: 'work', arguments: { name: 'long' } },
+        { name: 'pay', arguments: { usd: 5 }, id: 'gated' },
+      ]),
+      text('Done.'),
+    ],
+    [work.tool, pay],
+  );
+  await waiting(run);
+  await eventually(async () => work.ran.length === 1, 'the long one');
+  const paused = run.pause();
+  await eventually(
+    async () =>
+      (await run.temporal.fetchHistory()).events?.some((event) => event.workflowExecutionUpdateAcceptedEventAttributes),
+    'the pause',
+  );
+  await run.approve('gated');
+  expect(ran).toEqual([]);
+  expect(await run.state()).toMatchObject({ phase: 'tools' });
+  work.gate.open();
+  expect(await paused).toMatchObject({ status: 'paused' });
+  expect(ran).toEqual([]);
+  await run.resume();
+  expect(await run.result()).toMatchObject({ status: 'completed', toolCalls: 2 });
+  expect(ran).toEqual(['pay 5']);
+});
+
+test('a call that is approved does not wait for one that takes long', async () => {
+  const work = heldTool();
+  const run = await startWith(
+    [
+      calls([
+        { name: 'work', arguments: { name: 'long' } },
+        { name: 'pay', arguments: { usd: 5 }, id: 'gated' },
+      ]),
+      text('Done.'),
+    ],
+    [work.tool, pay],
+  );
+  await waiting(run);
+  await run.approve('gated');
+  await eventually(async () => ran.length === 1, 'the payment');
+  work.gate.open();
+  expect(await run.result()).toMatchObject({ status: 'completed', toolCalls: 2 });
 });

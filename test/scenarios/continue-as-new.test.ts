@@ -90,10 +90,19 @@ test('a storm of signals and updates, as fast as they go: none is lost or double
       sent.push(words);
     }
   };
+  // Outside of a session follow-ups wait for the end: a few of them, each of which is a turn then.
+  const followUps: string[] = [];
+  const follower = async (): Promise<void> => {
+    for (let i = 0; storming && i < 60; i += 1) {
+      await run.followUp(`follow ${i}`);
+      followUps.push(`follow ${i}`);
+    }
+  };
   const senders = [1, 2].flatMap((n) => [
     sender(`signal ${n}`, (words) => run.temporal.signal('steer', words)),
     sender(`update ${n}`, (words) => run.steer(words)),
   ]);
+  senders.push(follower());
   // No quiet moment comes: each continuation has to happen in the middle of it.
   await eventually(
     async () => (await executionsOf(rig.temporal, run.id)).length > CONTINUATIONS,
@@ -104,6 +113,8 @@ test('a storm of signals and updates, as fast as they go: none is lost or double
   await Promise.all(senders);
   end();
   expect(await run.result()).toMatchObject({ status: 'completed', unconsumedSteering: [] });
+  const followed = (await run.messages()).filter((message) => message.role === 'user' && message.kind === 'follow_up');
+  expect(followed.map((message) => message.text)).toEqual(followUps);
   const arrived = await steered(run);
   expect([...arrived].sort()).toEqual([...sent].sort());
   for (const name of ['signal 1', 'signal 2', 'update 1', 'update 2']) {

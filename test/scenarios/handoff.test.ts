@@ -127,3 +127,21 @@ test('an agent that cannot keep the run’s limits does not take over', async ()
     text: expect.stringMatching(/stays with you.*price/),
   });
 });
+
+test.each([
+  ['plan', undefined, 'plan'],
+  ['ask', 'auto', 'ask'],
+  ['auto', 'ask', 'ask'],
+] as const)('from an agent in mode %s to one in mode %s: the run is in %s', async (from, to, then) => {
+  const act = defineTool({ name: 'act', description: 'Acts.', input: z.object({}), execute: () => 'acted' });
+  const other = agent('other', { tools: [act], ...(to && { mode: to }) });
+  rig = await startRig({
+    agents: [agent('desk', { mode: from, tools: [handoffTo(other)] })],
+    script: [call('handoff_to_other'), call('act'), text('Done.')],
+  });
+  const run = await rig.start();
+  await run.result();
+  expect(await run.state()).toMatchObject({ agent: 'other', mode: then });
+  const result = (await run.messages()).at(-2)?.text;
+  expect(result).toMatch(then === 'plan' ? /plan mode/ : /^acted$/);
+});

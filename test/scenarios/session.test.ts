@@ -157,6 +157,24 @@ test('a limit of one message ends that message, and the next one starts anew; th
   expect(looks).toBe(2);
 });
 
+test('`state` tells the limits of the open message, and what is left of them', async () => {
+  const held = gate();
+  rig = await startRig({
+    agent: { tools: [look], limits: { turns: 50 }, session: { limits: { turns: 7 } } },
+    script: (request) => (users(request).at(-1) === 'wait' ? text('x', { waitFor: held }) : echo(request)),
+  });
+  const run = await rig.start({ task: 'one' });
+  await idle(run);
+  expect((await run.state()).limits).toEqual({ turns: { limit: 50, left: 49 } });
+  const answer = run.followUp('wait');
+  await held.reached;
+  expect((await run.state()).limits).toEqual({ turns: { limit: 8, left: 7 } });
+  expect(await run.setLimits({ turns: 3 })).toEqual({ turns: { limit: 3, left: 2 } });
+  expect(await run.setLimits({ turns: 60 })).toEqual({ turns: { limit: 8, left: 7 } });
+  held.open();
+  await answer;
+});
+
 test('at the limit of one message the agent sums up, where it is to', async () => {
   rig = await startRig({
     agent: { tools: [look], session: { limits: { toolCalls: 1 } }, onLimit: 'summarize' },

@@ -2,6 +2,7 @@
 import { agentTool, defineAgent, defineTool, type AgentDefinition, type AgentOptions } from 'everlap';
 import { call, calls, httpError, text, type Script } from 'everlap/testing';
 import type { AgentEvent, RunHandle } from 'everlap/client';
+import { fileURLToPath } from 'node:url';
 import { everlapBundle } from 'everlap/worker';
 import { Worker } from '@temporalio/worker';
 import { afterEach, expect, test } from 'vitest';
@@ -282,3 +283,41 @@ test('in plan mode children plan too', async () => {
   expect(await (await rig.start()).result()).toMatchObject({ status: 'completed' });
   expect(resultsOf('Pay.')).toEqual([expect.stringMatching(/plan mode/)]);
 });
+
+test('a limit in dollars that an unpriced child has made unkeepable is left out, and that is said', async () => {
+  const work = heldTool();
+  rig = await startRig({
+    agents: [team({ model: 'unheard-of', tools: [work.tool] })],
+    byTask: {
+      'Do it.': [tasks('Work.'), text('Done.')],
+      'Work.': [call('work', { name: 'a' }), text('Worked.')],
+    },
+  });
+  const run = await rig.start();
+  await work.gate.reached;
+  expect(await run.setLimits({ usd: 5 })).toMatchObject({ usd: { limit: 5 } });
+  work.gate.open();
+  expect(await run.result()).toMatchObject({ status: 'completed', costUsd: null });
+  const { limits, lastError } = await run.state();
+  expect(limits).not.toHaveProperty('usd');
+  expect(lastError).toMatch(/A limit was left out: usd cannot be kept/);
+});
+
+test('a child that cannot end holds up a cancelled run for so long only', async () => {
+  rig = await startRig({
+    agents: [team()],
+    byTask: { 'Do it.': [tasks('Never.')] },
+    worker: { worker: { workflowsPath: fileURLToPath(new URL('./fixtures/stubborn-children.ts', import.meta.url)) } },
+  });
+  const run = await rig.start();
+  const [child = ''] = await eventually(async () => {
+    const ids = await childrenOf(run);
+    return ids.length > 0 && ids;
+  });
+  await run.cancel();
+  expect(await run.result()).toMatchObject({ status: 'cancelled' });
+  const { status } = await rig.temporal.workflow.getHandle(child).describe();
+  expect(status.name).toBe('RUNNING');
+  expect((await run.state()).lastError).toMatch(/has not ended within 30 seconds/);
+  await rig.temporal.workflow.getHandle(child).terminate();
+}, 120_000);

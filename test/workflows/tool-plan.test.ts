@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ToolSpec } from '../../src/agents/spec.js';
-import { groupCalls, planCalls } from '../../src/workflows/tool-plan.js';
+import { planCalls } from '../../src/workflows/tool-plan.js';
 
 const tool = (name: string, more: Partial<ToolSpec> = {}): ToolSpec => ({
   name,
@@ -76,50 +76,6 @@ describe('planCalls', () => {
         const plan = planCalls(TOOLS, list, cut);
         expect(plan.map(({ index }) => index)).toEqual(list.map((_, index) => index));
         expect(plan.map((planned) => planned.call)).toEqual(list);
-      }),
-    );
-  });
-});
-
-describe('groupCalls', () => {
-  const groups = (names: readonly string[]): string =>
-    groupCalls(
-      planCalls(
-        TOOLS,
-        names.map((name) => call(name)),
-        false,
-      ),
-    )
-      .map((group) => group.map((planned) => planned.call.name[0]).join(''))
-      .join(' ');
-
-  test.each([
-    ['rrr', 'rrr'],
-    ['www', 'w w w'],
-    ['rrwrr', 'rr w rr'],
-    ['rxr', 'rxr'],
-    ['wxw', 'w x w'],
-    ['xwr', 'x w r'],
-    ['', ''],
-  ])('%s', (calls, expected) => {
-    const names = { r: 'read', w: 'write', x: 'x' } as Readonly<Record<string, string>>;
-    expect(groups([...calls].map((letter) => names[letter] ?? ''))).toBe(expected);
-  });
-
-  test('keeps every call, in order; no serial call has company', () => {
-    fc.assert(
-      fc.property(fc.array(fc.constantFrom('read', 'write', 'nothing')), (names) => {
-        const plan = planCalls(
-          TOOLS,
-          names.map((name) => call(name)),
-          false,
-        );
-        const grouped = groupCalls(plan);
-        expect(grouped.flat()).toEqual(plan);
-        for (const group of grouped) {
-          expect(group.length).toBeGreaterThan(0);
-          if (group.some((planned) => planned.call.name === 'write')) expect(group).toHaveLength(1);
-        }
       }),
     );
   });
