@@ -112,7 +112,8 @@ async function problemWith(
   const { lap, turns } = run.state;
   const call = { runId: run.id, lap, turn: turns, callId, idempotencyKey: '' };
   const gate = await askGate(run, tool, { args, call });
-  return gate.kind === 'result' ? gate.text : undefined;
+  // As a tool's result it begins so, for the model.
+  return gate.kind === 'result' ? gate.text.replace(/^Error: /, '') : undefined;
 }
 
 type DecisionSignal = typeof api.approveSignal | typeof api.denySignal | typeof api.answerSignal;
