@@ -16,7 +16,7 @@ export type {
 } from './client/everlap-client.js';
 export { RunArgumentError, RunBusyError, RunEndedError, RunNotFoundError } from './client/errors.js';
 export { RunHandle } from './client/run-handle.js';
-export type { RunResult } from './client/typed-result.js';
+export type { RunResult, SessionAnswer } from './client/typed-result.js';
 export type {
   AnsweredMessage,
   AnswerMessage,

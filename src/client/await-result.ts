@@ -29,13 +29,13 @@ export async function awaitResult(client: Client, { id }: { readonly id: string 
   }
 }
 
-interface Execution {
+export interface Execution {
   readonly workflowId: string;
   readonly runId: string;
 }
 
 /** Waits for the end of one execution. The result, or the run id of the execution in which the run goes on. */
-async function endOf(client: Client, execution: Execution): Promise<AgentResult | string> {
+export async function endOf(client: Client, execution: Execution): Promise<AgentResult | string> {
   const { workflowId, runId } = execution;
   const handle = client.workflow.getHandle(workflowId, runId, { followRuns: false });
   try {

@@ -1,16 +1,20 @@
 /** `EverlapClient`: starts runs, finds them, lists them. */
 import { randomUUID } from 'node:crypto';
-import { Client, Connection, type WorkflowExecutionInfo, type WorkflowStartOptions } from '@temporalio/client';
+import { Client, type WorkflowExecutionInfo, type WorkflowStartOptions } from '@temporalio/client';
 import type { ExternalStorage, Workflow } from '@temporalio/common';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { DEFAULT_TASK_QUEUE, type AgentDefinition, type AgentWithOutput } from '../agents/define-agent.js';
+import type { AgentOutput } from '../agents/output-schema.js';
 import type { AgentRunInput, RunSettings } from '../agents/run-input.js';
 import { WORKFLOW_TYPE } from '../agents/wire.js';
 import { oneLine } from '../conversation/cut-text.js';
 import { checkOneProtobuf } from '../storage/one-protobuf.js';
-import type { AnsweredMessage, TextArgument } from '../workflows/messages.js';
+import type { TextArgument } from '../workflows/messages.js';
+import { checkId, checkText } from './check-arguments.js';
+import { connectTo } from './connect.js';
 import { startWithFollowUp } from './follow-up.js';
 import { RunHandle } from './run-handle.js';
+import { typedAnswer, type SessionAnswer } from './typed-result.js';
 
 export interface EverlapClientOptions {
   /** A Temporal client that exists already. It stays yours to close. */
@@ -55,9 +59,7 @@ export interface StartWithFollowUp extends Omit<StartOptions, 'task'> {
 }
 
 /** The answer to a message, and the run that gave it. */
-export interface Answered<Output = string | null> extends AnsweredMessage {
-  readonly run: RunHandle<Output>;
-}
+export type Answered<Output = string | null> = SessionAnswer<Output> & { readonly run: RunHandle<Output> };
 
 export interface ListOptions {
   readonly agent?: string;
@@ -95,13 +97,13 @@ export class EverlapClient {
   /**
    * A client with a connection of its own, by Temporal's environment configuration (profiles, TEMPORAL_ADDRESS, API key,
    * mTLS) unless told otherwise. Close it when done.
-   * @throws where the server cannot be reached, or external storage cannot work as the packages are installed.
+   * @throws Error where no server answers within 10 seconds, or external storage cannot work as the packages are installed.
    */
   static async connect(options: ConnectOptions = {}): Promise<EverlapClient> {
     const { externalStorage } = options;
     if (externalStorage !== undefined) checkOneProtobuf();
     const environment = loadClientConnectConfig();
-    const connection = await Connection.connect({
+    const connection = await connectTo({
       ...environment.connectionOptions,
       ...(options.address !== undefined && { address: options.address }),
     });
@@ -116,7 +118,11 @@ export class EverlapClient {
     );
   }
 
-  /** Starts a run and returns at once. @throws WorkflowExecutionAlreadyStartedError where the id is taken. */
+  /**
+   * Starts a run and returns at once. Under the id of a run that has ended, a new one starts (`workflow` may forbid that,
+   * by Temporal's `workflowIdReusePolicy`).
+   * @throws WorkflowExecutionAlreadyStartedError where an open run has the id, RunArgumentError for an empty id.
+   */
   async start<Output>(options: StartWithOutput<Output>): Promise<RunHandle<Output>>;
   async start(options: StartOptions): Promise<RunHandle>;
   async start(options: StartOptions): Promise<RunHandle<unknown>> {
@@ -124,10 +130,14 @@ export class EverlapClient {
     return this.handleFor(handle.workflowId, options.agent);
   }
 
-  /** Starts a run with a first steering, or steers it where one of this id runs already, in one request. */
+  /**
+   * Starts a run with a first steering, or steers it where one of this id runs already, in one request.
+   * @throws RunArgumentError for a steering that is none, or an empty id.
+   */
   async startWithSteer<Output>(options: StartWithOutput<Output> & Steered): Promise<RunHandle<Output>>;
   async startWithSteer(options: StartOptions & Steered): Promise<RunHandle>;
   async startWithSteer(options: StartOptions & Steered): Promise<RunHandle<unknown>> {
+    checkText('steer', options.steer);
     const handle = await this.temporal.workflow.signalWithStart(WORKFLOW_TYPE, {
       ...this.startOptions(options),
       signal: 'steer',
@@ -139,8 +149,10 @@ export class EverlapClient {
   /**
    * Says something in a session and waits for the answer, in one request: to the run of this id where it is there, else
    * to a new one. `task` is for a new run only, and may be left out: the message is the first one then.
-   * A run that ends before it takes the message is followed by a new one, which does.
-   * @throws RunEndedError where the run fails before it takes the message, RunArgumentError for a message that is none.
+   * A run that ends before it takes the message is followed by a new one, which does. Of an agent with `output`, the answer
+   * is the parsed value where `reason` is `answered`.
+   * @throws RunEndedError where the run fails before it takes the message, RunArgumentError for a message that is none, or
+   * an empty id.
    */
   async startWithFollowUp<Output>(
     options: StartWithFollowUp & { readonly agent: AgentWithOutput<Output> },
@@ -149,14 +161,19 @@ export class EverlapClient {
   async startWithFollowUp({ followUp, task = '', ...options }: StartWithFollowUp): Promise<Answered<unknown>> {
     const start = this.startOptions({ ...options, task });
     const answered = await startWithFollowUp(this.temporal, start, followUp);
-    return { ...answered, run: this.handleFor(start.workflowId, options.agent) };
+    const { workflowId } = start;
+    const typed = await typedAnswer(workflowId, answered, outputOf(options.agent));
+    return { ...typed, run: this.handleFor(workflowId, options.agent) };
   }
 
-  /** A handle of a run that was started anywhere; nothing is asked of the server yet. With its agent, the result is typed. */
+  /**
+   * A handle of a run that was started anywhere; nothing is asked of the server yet. With its agent, the result is typed.
+   * @throws RunArgumentError for an empty id.
+   */
   handle<Output>(id: string, agent: AgentWithOutput<Output>): RunHandle<Output>;
   handle(id: string, agent?: AgentDefinition | string): RunHandle;
   handle(id: string, agent?: AgentDefinition | string): RunHandle<unknown> {
-    return this.handleFor(id, agent);
+    return this.handleFor(checkId(id), agent);
   }
 
   /** Runs, newest first. */
@@ -182,7 +199,7 @@ export class EverlapClient {
   }
 
   private handleFor(id: string, agent: AgentDefinition | string | undefined): RunHandle<unknown> {
-    return new RunHandle(this.temporal, id, typeof agent === 'object' ? agent.output : undefined);
+    return new RunHandle(this.temporal, id, outputOf(agent));
   }
 
   private startOptions({ agent, task, id, settings, taskQueue, workflow }: StartOptions) {
@@ -193,9 +210,13 @@ export class EverlapClient {
       ...workflow,
       args: [input],
       taskQueue: taskQueue ?? this.taskQueue,
-      workflowId: id ?? `${name}-${randomUUID()}`,
+      workflowId: id === undefined ? `${name}-${randomUUID()}` : checkId(id),
     };
   }
+}
+
+function outputOf(agent: AgentDefinition | string | undefined): AgentOutput | undefined {
+  return typeof agent === 'object' ? agent.output : undefined;
 }
 
 function listing({ workflowId, status, searchAttributes, startTime, closeTime }: WorkflowExecutionInfo): RunListing {

@@ -26,8 +26,9 @@ import { RunEndedError, toRunError } from './errors.js';
 import { awaitResult } from './await-result.js';
 import { untilAnswered, type FollowUpReply } from './follow-up.js';
 import { sendUpdate } from './send-update.js';
-import { typedResult, type RunResult } from './typed-result.js';
+import { typedAnswer, typedResult, type RunResult } from './typed-result.js';
 import { wholeConversation } from './whole-conversation.js';
+import { withReason } from './why-failed.js';
 
 /** `Output`: what the run's output is, where it was started with an agent that has an `output`. */
 export class RunHandle<Output = string | null> {
@@ -52,11 +53,12 @@ export class RunHandle<Output = string | null> {
 
   /**
    * Words for the moment where the agent would otherwise finish; resolves when the run has taken them into its queue. In a
-   * session: the next message, and this resolves with its answer.
+   * session: the next message, and this resolves with its answer: parsed, where the agent has an `output` and has answered.
    * @throws as {@link steer}. RunEndedError too where a session ends before it has taken the message.
    */
-  followUp(text: TextArgument): Promise<FollowUpReply> {
-    return untilAnswered(text, (message) => this.update<FollowUpAnswer>('followUp', message));
+  async followUp(text: TextArgument): Promise<FollowUpReply<Output>> {
+    const taken = await untilAnswered(text, (message) => this.update<FollowUpAnswer>('followUp', message));
+    return 'answer' in taken ? typedAnswer(this.id, taken, this.output) : taken;
   }
 
   /** Ends the run at the next safe point. Answers with where it stood. @throws as {@link steer}. */
@@ -104,7 +106,7 @@ export class RunHandle<Output = string | null> {
     return this.guard('cancel', async () => {
       // A cancel of a closed workflow the server takes, and says nothing.
       const { closeTime } = await this.temporal.describe();
-      if (closeTime) throw new RunEndedError(`The run ${this.id} has ended; cancel came too late.`);
+      if (closeTime) throw new RunEndedError(`The run ${this.id} has ended; cancel came too late.`, { runId: this.id });
       await this.temporal.cancel();
     });
   }
@@ -165,7 +167,7 @@ export class RunHandle<Output = string | null> {
     try {
       return await ask();
     } catch (error) {
-      throw toRunError(error, this.id, what);
+      throw await withReason(this.client, toRunError(error, this.id, what));
     }
   }
 }

@@ -20,6 +20,7 @@ export async function wholeConversation(
   throw new RunBusyError(
     `The conversation of the run ${runId} changed each of the ${MAX_TRIES} times it was read; ` +
       'pause the run first, or read it by messagesPage().',
+    { runId },
   );
 }
 

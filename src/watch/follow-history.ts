@@ -41,10 +41,13 @@ export async function* followHistory(
   } catch (error) {
     if (!isNotFound(error)) throw error;
     if (place === undefined)
-      throw new RunNotFoundError(`There is no run ${workflowId} in this namespace.`, { cause: error });
+      throw new RunNotFoundError(`There is no run ${workflowId} in this namespace.`, {
+        cause: error,
+        runId: workflowId,
+      });
     throw new RunArgumentError(
       `The event ${after} is of an execution that the run ${workflowId} does not have (any more); leave "after" out to begin at its start.`,
-      { cause: error },
+      { cause: error, runId: workflowId },
     );
   }
 }
@@ -95,5 +98,6 @@ function goesOn({ id, time, lap, turn }: AgentEvent, newRunId: string): AgentEve
 function noEvent({ id }: Place, workflowId: string): RunArgumentError {
   return new RunArgumentError(
     `The run ${workflowId} has no event ${id}; give the id of an event that it has told, or leave "after" out.`,
+    { runId: workflowId },
   );
 }

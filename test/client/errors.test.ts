@@ -53,7 +53,7 @@ describe('what Temporal says becomes', () => {
       /^steer was refused/,
     ],
   ])('%s', (_, error, name, words) => {
-    expect(toRunError(error, 'r', 'steer')).toMatchObject({ name, cause: error });
+    expect(toRunError(error, 'r', 'steer')).toMatchObject({ name, cause: error, runId: 'r' });
     expect((toRunError(error, 'r', 'steer') as Error).message).toMatch(words);
   });
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { AgentResult } from '../../src/agents/result.js';
 import { agentOutput } from '../../src/agents/output-schema.js';
-import { typedResult } from '../../src/client/typed-result.js';
+import { typedAnswer, typedResult } from '../../src/client/typed-result.js';
 
 const output = agentOutput('clerk', z.object({ total: z.number() }));
 const result = (fields: Partial<AgentResult>): AgentResult => ({
@@ -30,4 +30,15 @@ test.each([
   ['{"total":"three"}', /^The run r ended with an output that does not fit/],
 ])('completed with %s: an error that says what to do', async (text, said) => {
   await expect(typedResult('r', result({ output: text }), output)).rejects.toThrow(said);
+});
+
+test('an answer of a session: the value where it was answered, otherwise the text that there is', async () => {
+  const answered = { position: 1, id: 'm', turn: 2, reason: 'answered', answer: '{"total":3}' } as const;
+  expect(await typedAnswer('r', answered, output)).toEqual({ ...answered, answer: { total: 3 } });
+  expect(await typedAnswer('r', answered, undefined)).toEqual(answered);
+  const cut = { ...answered, reason: 'max_turns', answer: 'So far: 3.' } as const;
+  expect(await typedAnswer('r', cut, output)).toEqual(cut);
+  await expect(typedAnswer('r', { ...answered, answer: '{}' }, output)).rejects.toThrow(
+    /^The run r answered the message m with something that does not fit/,
+  );
 });

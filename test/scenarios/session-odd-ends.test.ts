@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { defineAgent, defineTool, handoffTo } from 'everlap';
 import { RunEndedError, type RunHandle } from 'everlap/client';
 import { call, calls, gate, text, type RecordedRequest } from 'everlap/testing';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import { eventually, startRig, type Rig } from '../support/rig.js';
 
@@ -36,7 +36,7 @@ test('the output of a session is its last answer, not what was said on the way t
   expect(await run.result()).toMatchObject({ status: 'completed', output: 'It is so.' });
 });
 
-test('an answer without the form that was asked for is no output of the session', async () => {
+test('answers of an agent with a form are parsed; one without it is no output of the session', async () => {
   const agent = defineAgent({
     name: 'tester',
     instructions: 'Answer in the form.',
@@ -48,8 +48,11 @@ test('an answer without the form that was asked for is no output of the session'
     agents: [agent],
     script: (request) => text(users(request).includes('fail') ? 'no form' : '{"n":1}'),
   });
-  const { run, answer } = await rig.client.startWithFollowUp({ agent, followUp: 'one' });
-  expect(answer).toBe('{"n":1}');
+  const { run, ...one } = await rig.client.startWithFollowUp({ agent, followUp: 'one' });
+  if (one.reason !== 'answered') throw new Error(one.reason);
+  expectTypeOf(one.answer).toEqualTypeOf<{ n: number }>();
+  expect(one.answer).toEqual({ n: 1 });
+  expect(await run.followUp('two')).toMatchObject({ position: 1, reason: 'answered', answer: { n: 1 } });
   expect(await run.followUp('fail')).toMatchObject({ reason: 'invalid_output', answer: null });
   expect(await run.result()).toMatchObject({ status: 'completed', output: { n: 1 } });
 });
