@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RunArgumentError, RunNotFoundError, type AnsweredMessage, type RunHandle } from '../client.js';
 import type { LiveEvent } from '../watch/agent-event.js';
-import { note, printable } from './output.js';
+import { endedText, whyEnded } from './chat-end.js';
+import { note, printable, styled } from './output.js';
 import type { Transcript } from './transcript.js';
 
 /** Events come a moment after the answer at most. */
@@ -10,7 +11,7 @@ const EVENTS_AFTER_MS = 3000;
 const TRY_AGAIN_MS = 100;
 
 export interface Showing {
-  readonly transcript: Transcript;
+  readonly transcript: Pick<Transcript, 'show' | 'line'>;
   /** Leaves, before the answer is there. */
   readonly signal: AbortSignal;
   readonly before: Shown;
@@ -21,7 +22,7 @@ export type Shown = { readonly id: string; readonly time: string } | null;
 
 /** Shows what happens until the message is answered. */
 export async function showAnswer(
-  run: RunHandle,
+  run: Pick<RunHandle, 'live'>,
   asked: Promise<AnsweredMessage>,
   { transcript, signal, before }: Showing,
 ): Promise<Shown | 'left'> {
@@ -29,7 +30,14 @@ export async function showAnswer(
   let last = before;
   let shownTurn = 0;
   let turnWanted = Infinity;
+  let ended: string | undefined;
   const show = (event: LiveEvent): void => {
+    // Of a run before this one; or of this one, which is told with the next message.
+    if (event.type === 'ended') {
+      ended = whyEnded(event.result);
+      return;
+    }
+    if (event.type === 'run_started' && ended !== undefined) transcript.line(styled('yellow', endedText(ended)));
     if ('id' in event) last = event;
     if (!isOfChat(event)) return;
     transcript.show(event);
@@ -83,7 +91,7 @@ function isOfChat({ type }: LiveEvent): boolean {
  * follows it are waited for.
  */
 async function followFrom(
-  run: RunHandle,
+  run: Pick<RunHandle, 'live'>,
   before: Shown,
   signal: AbortSignal,
   show: (event: LiveEvent) => void,
@@ -96,8 +104,7 @@ async function followFrom(
       for await (const event of run.live({ signal, ...(after !== undefined && { after }) })) {
         if ('id' in event && event.time <= seenUntil) continue;
         if ('id' in event) last = event;
-        // The end of a run before; that of this one, the answer tells.
-        if (event.type !== 'ended') show(event);
+        show(event);
       }
     } catch (error) {
       if (!(error instanceof RunArgumentError || error instanceof RunNotFoundError)) return;

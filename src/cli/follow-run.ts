@@ -3,7 +3,7 @@ import type { AgentResult } from '../agents/result.js';
 import type { RunHandle } from '../client/run-handle.js';
 import { CliError, sentenceOf } from './cli-error.js';
 import { decideHere } from './decide-here.js';
-import type { CommonFlags } from './options.js';
+import { optionsText, quoted, type CommonFlags } from './options.js';
 import { note, printJson } from './output.js';
 import { Terminal } from './terminal.js';
 import { Transcript } from './transcript.js';
@@ -20,6 +20,8 @@ export interface FollowOptions {
   readonly after?: string;
   /** Somebody sits at the terminal, and decides what waits for a person. */
   readonly attended?: boolean;
+  /** The options that were given, for a command to type. */
+  readonly flags?: CommonFlags;
 }
 
 /** How it ended; or, where it was detached from, the id of the last event that was shown. */
@@ -28,10 +30,10 @@ export type Followed = { readonly result: AgentResult } | { readonly detachedAft
 /** @throws RunNotFoundError; CliError where the server went away meanwhile. */
 export async function followRun(
   run: RunHandle,
-  { json, signal, after, attended = false }: FollowOptions,
+  { json, signal, after, attended = false, flags = {} }: FollowOptions,
 ): Promise<Followed> {
   const transcript = json ? null : new Transcript();
-  const stopDeciding = attended && transcript ? startDeciding(run, transcript) : undefined;
+  const stopDeciding = attended && transcript ? startDeciding(run, transcript, flags) : undefined;
   let last = after;
   const unseen = setTimeout(
     () => note(`No worker has taken up the run yet; ${HOW_TO_GET_A_WORKER}. The run waits.`),
@@ -55,24 +57,28 @@ export async function followRun(
   } catch (error) {
     if (signal.aborted) return { detachedAfter: last };
     if (last === after) throw error;
-    throw new CliError(`${sentenceOf(error)} The run itself goes on; to watch on: ${watchCommand(run.id, {}, last)}`, {
-      cause: error,
-    });
+    throw new CliError(
+      `${sentenceOf(error)} The run itself goes on; to watch on: ${watchCommand(run.id, flags, last)}`,
+      {
+        cause: error,
+      },
+    );
   } finally {
     clearTimeout(unseen);
     await stopDeciding?.();
     transcript?.stop();
   }
   throw new CliError(
-    `The events of the run ${run.id} stopped before its end; to watch on: ${watchCommand(run.id, {}, last)}`,
+    `The events of the run ${run.id} stopped before its end; to watch on: ${watchCommand(run.id, flags, last)}`,
   );
 }
 
 /** Returns how to stop. */
-function startDeciding(run: RunHandle, transcript: Transcript): () => Promise<void> {
+function startDeciding(run: RunHandle, transcript: Transcript, flags: CommonFlags): () => Promise<void> {
   const stop = new AbortController();
   let terminal: Terminal | undefined;
-  const deciding = decideHere(run, { transcript, terminal: () => (terminal ??= new Terminal()) }, stop.signal);
+  const here = { transcript, terminal: () => (terminal ??= new Terminal()), options: optionsText(flags) };
+  const deciding = decideHere(run, here, stop.signal);
   return async () => {
     stop.abort();
     await deciding;
@@ -94,17 +100,4 @@ export function sayDetached(runId: string, flags: CommonFlags, after: string | u
       `  to cancel it:  everlap cancel ${quoted(runId)}${optionsText(flags)}`,
     ].join('\n'),
   );
-}
-
-/** The options that were given, for a command to type. */
-export function optionsText({ address, namespace }: CommonFlags): string {
-  return [
-    ...(address === undefined ? [] : [` --address ${quoted(address)}`]),
-    ...(namespace === undefined ? [] : [` --namespace ${quoted(namespace)}`]),
-  ].join('');
-}
-
-/** For a POSIX shell. */
-export function quoted(word: string): string {
-  return /^[\w.:@/-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

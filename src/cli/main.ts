@@ -9,6 +9,7 @@ import { devCommand } from './commands/dev.js';
 import { doctorCommand } from './commands/doctor.js';
 import { listCommand } from './commands/list.js';
 import { messagesCommand } from './commands/messages.js';
+import { pendingCommand } from './commands/pending.js';
 import { runCommand } from './commands/run.js';
 import { setupCommand } from './commands/setup.js';
 import { stateCommand } from './commands/state.js';
@@ -37,6 +38,7 @@ function program(): Command {
     messagesCommand(),
     ...controlCommands(),
     ...decisionCommands(),
+    pendingCommand(),
     watchCommand(finish),
     doctorCommand(finish),
     setupCommand(),

@@ -73,3 +73,16 @@ export function atLeastOne(text: string): number {
     throw new InvalidArgumentError('It must be a whole number from 1 on.');
   return number;
 }
+
+/** The options that were given, for a command to type. */
+export function optionsText({ address, namespace }: CommonFlags): string {
+  return [
+    ...(address === undefined ? [] : [` --address ${quoted(address)}`]),
+    ...(namespace === undefined ? [] : [` --namespace ${quoted(namespace)}`]),
+  ].join('');
+}
+
+/** For a POSIX shell. */
+export function quoted(word: string): string {
+  return /^[\w.:@/-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

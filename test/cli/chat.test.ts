@@ -6,11 +6,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { call, text, type RecordedRequest, type Step } from 'everlap/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { eventually } from '../support/rig.js';
 import { startCliRig, type CliRig, type Finished } from './support.js';
 
 vi.setConfig({ testTimeout: 120_000 });
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const TERMINAL = fileURLToPath(new URL('./terminal.py', import.meta.url));
+
+/** Longer than what is shown of arguments; the end is what counts. */
+const BIG = `${'and so on, '.repeat(80)}to nobody`;
 
 let rig: CliRig;
 
@@ -23,6 +27,7 @@ function play(request: RecordedRequest): Step {
   const newest = heard.at(-1) ?? '';
   const last = request.messages.at(-1);
   if (last?.role === 'tool') return text(`Result: ${String(last.content)}`);
+  if (newest.startsWith('pay big')) return call('pay', { usd: 5, why: BIG });
   if (newest.startsWith('pay')) return call('pay', { usd: 5 });
   if (newest.startsWith('ask')) return call('ask_human', { question: 'Which one?', options: ['red', 'blue'] });
   return text(`Heard ${heard.length}: ${newest}`);
@@ -31,7 +36,7 @@ function play(request: RecordedRequest): Step {
 const CONFIG = (
   taskQueue: string,
 ): string => `import { askHuman, defineAgent, defineConfig, defineTool } from 'everlap';
-const pay = defineTool({ name: 'pay', description: 'Pays.', parameters: { type: 'object', properties: { usd: { type: 'number' } } }, approval: 'always', execute: ({ usd }) => 'paid ' + usd });
+const pay = defineTool({ name: 'pay', description: 'Pays.', parameters: { type: 'object', properties: { usd: { type: 'number' }, why: { type: 'string' } } }, approval: 'always', execute: ({ usd }) => 'paid ' + usd });
 const fields = { instructions: 'Talk.', model: 'scripted', tools: [pay, askHuman()] };
 export default defineConfig({
   taskQueue: '${taskQueue}',
@@ -102,8 +107,36 @@ describe('everlap chat', () => {
     );
     // It has ended: the same id begins anew, and nothing of the old one is shown as an answer.
     const third = await piped('four\n/end\n', 'chat', 'desk', '--id', 'talk-1');
-    expect(third.stdout).toMatch(/Heard 1: four\nThe conversation has ended\.\n$/);
+    expect(third.stdout).toMatch(
+      /Heard 3: three\nThat conversation has ended \(stopped, force finished: ended in the chat\)\. .* new one.*\nHeard 1: four\nThe conversation has ended\.\n$/,
+    );
     expect(third.stdout.match(/Heard 3/g)).toHaveLength(1);
+  });
+
+  it('says that a conversation has ended meanwhile, before the next message begins a new one', async () => {
+    const settings = ['--settings', '{"session":{"idleTimeout":"2 seconds"}}'];
+    const ended = async (): Promise<void> => {
+      await eventually(async () => /completed/.test((await rig.run('state', 'talk-2')).stdout), 'its idle end', 60_000);
+    };
+    const chat = start(process.execPath, [MAIN, 'chat', 'desk', '--id', 'talk-2', ...settings]);
+    let stdout = '';
+    chat.stdout?.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
+    const closed = once(chat, 'close');
+    chat.stdin?.write('one\n');
+    await eventually(async () => stdout.includes('Heard 1: one'), 'its answer', 60_000);
+    await ended();
+    chat.stdin?.write('two\n');
+    await eventually(async () => stdout.includes('Heard 1: two'), 'the next answer', 60_000);
+    expect(stdout).toMatch(/Heard 1: one\nThat conversation has ended \(nobody .*\)\. .* new one.*\nHeard 1: two/);
+    await ended();
+    chat.stdin?.write('/end\n');
+    await closed;
+    expect(stdout).toMatch(/Heard 1: two\nThe conversation has ended already\.\n$/);
+    expect(chat.exitCode).toBe(0);
+    // Whoever opens it again sees it all, and that it is over; one that has ended does not stay open.
+    const again = await piped('', 'chat', 'desk', '--id', 'talk-2', ...settings);
+    expect(again.stdout).toMatch(/you> two\nHeard 1: two\nThat conversation has ended \(nobody .*\)\. .*\n$/);
+    expect(again.stderr).not.toContain('stays open');
   });
 
   it('talks with an agent that has no session of its own', async () => {
@@ -152,7 +185,26 @@ describe('everlap run at a terminal', () => {
     const [, callId = ''] = /elsewhere {2}(\S+)/.exec((await rig.run('pending')).stdout) ?? [];
     await rig.run('approve', 'elsewhere', callId);
     const { code, stdout } = await decided;
-    expect(stdout).toMatch(/decided elsewhere|Result: paid 5/);
+    expect(stdout).toMatch(/does not wait any more|Result: paid 5/);
+    expect(code).toBe(0);
+  });
+
+  it('says where arguments are whole that are too long to be shown', async () => {
+    const decided = typed(
+      ['run', 'plain', 'pay big', '--id', 'big', '--address', rig.address],
+      [[/Approve pay [^]*It is cut here; whole, in another terminal: everlap messages big --address \S+/, '']],
+    );
+    const callId = await eventually(
+      async () => /^big {2}(\S+) {2}approval: pay .*…$/m.exec((await rig.run('pending')).stdout)?.[1],
+      'its call',
+      60_000,
+    );
+    expect((await rig.run('messages', 'big', '--address', rig.address)).stdout).toContain(BIG);
+    const state = await rig.run('state', 'big');
+    expect(state.stdout).toMatch(new RegExp(`waits for +${callId} {2}approval: pay .*…\n`));
+    await rig.run('approve', 'big', callId);
+    const { code, stdout } = await decided;
+    expect(stdout).toMatch(/does not wait any more|Result: paid 5/);
     expect(code).toBe(0);
   });
 });

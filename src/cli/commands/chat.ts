@@ -2,16 +2,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import type { RunSettings } from '../../agents/run-input.js';
-import { RunNotFoundError, type RunHandle } from '../../client.js';
-import { CliError } from '../cli-error.js';
+import { RunEndedError, RunNotFoundError, type RunHandle } from '../../client.js';
+import { CliError, sentenceOf } from '../cli-error.js';
 import { showAnswer, type Shown } from '../chat-answer.js';
+import { endedText, upToNow, type UpToNow } from '../chat-end.js';
 import { agentConfig, type KnownAgent } from '../config-file.js';
 import { withSession, type Session } from '../connect.js';
 import { decideHere } from '../decide-here.js';
 import { EXIT } from '../exit-codes.js';
-import { optionsText, quoted } from '../follow-run.js';
 import { onInterrupt } from '../interrupts.js';
-import { command, type CommonFlags } from '../options.js';
+import { command, optionsText, quoted, type CommonFlags } from '../options.js';
 import { note, printable, printLine, styled } from '../output.js';
 import { settingsOf } from '../settings.js';
 import { isAttended, Terminal } from '../terminal.js';
@@ -59,7 +59,7 @@ async function chat(agent: string, flags: Flags): Promise<number> {
     try {
       const one: Chat = { session, agent, run: session.client.handle(id), flags, settings, terminal, signal };
       printLine(`${styled('bold', 'Chat')} ${id}`);
-      return await talk(one, await showSoFar(one.run));
+      return await talk(one, await showSoFar(one.run, signal));
     } finally {
       terminal.close();
       stop();
@@ -73,30 +73,35 @@ function withSessionAtAll({ definition }: KnownAgent, given: RunSettings | undef
   return { session: {}, laps: null, ...given };
 }
 
-async function talk(one: Chat, before: Shown): Promise<number> {
+async function talk(one: Chat, before: UpToNow): Promise<number> {
   const { run, terminal, signal, agent, flags } = one;
-  for (let shown = before; ;) {
+  let { last: shown, ended } = before;
+  for (;;) {
     const line = await terminal.ask(styled('bold', 'you> '), signal);
-    if (line === null) break;
-    if (line.trim() === '') continue;
-    if (line.trim() === '/end') return end(run);
+    if (line?.trim() === '') continue;
+    if (line?.trim() === '/end') return end(run);
+    const now = await tellEnd(run, shown, signal);
+    if (now.ended !== undefined) ({ last: shown, ended } = now);
+    if (line === null || signal.aborted) break;
     const said = await say(one, line, shown);
+    ended = undefined;
     if (said === 'left') break;
     shown = said;
   }
   if (signal.aborted || isAttended()) printLine();
   const again = `everlap chat ${quoted(agent)} --id ${quoted(run.id)}${optionsText(flags)}`;
-  note(`The conversation stays open; to go on with it: ${again}`);
+  if (ended === undefined) note(`The conversation stays open; to go on with it: ${again}`);
   return signal.aborted ? EXIT.interrupted : EXIT.ok;
 }
 
 async function say(one: Chat, line: string, before: Shown): Promise<Shown | 'left'> {
-  const { session, agent, run, settings, terminal, signal } = one;
+  const { session, agent, run, settings, terminal, signal, flags } = one;
   const asked = session.client.startWithFollowUp({ agent, id: run.id, followUp: line, ...(settings && { settings }) });
   const transcript = new Transcript();
   const done = new AbortController();
   const until = AbortSignal.any([signal, done.signal]);
-  const deciding = isAttended() ? decideHere(run, { terminal: () => terminal, transcript }, until) : undefined;
+  const here = { terminal: () => terminal, transcript, options: optionsText(flags) };
+  const deciding = isAttended() ? decideHere(run, here, until) : undefined;
   try {
     return await showAnswer(run, asked, { transcript, signal, before });
   } finally {
@@ -111,25 +116,32 @@ async function end(run: RunHandle): Promise<number> {
     await run.forceFinish({ reason: 'ended in the chat' });
     printLine('The conversation has ended.');
   } catch (error) {
-    if (!(error instanceof RunNotFoundError)) throw error;
-    printLine('Nothing was said, so there is nothing to end.');
+    if (error instanceof RunEndedError) printLine('The conversation has ended already.');
+    else if (error instanceof RunNotFoundError) printLine('Nothing was said, so there is nothing to end.');
+    else throw error;
   }
   return EXIT.ok;
 }
 
-/** What was said before, where the conversation is there already. Returns the last event that there is. */
-async function showSoFar(run: RunHandle): Promise<Shown> {
+/** What was said before, where the conversation is there already. */
+async function showSoFar(run: RunHandle, signal: AbortSignal): Promise<UpToNow> {
   try {
     for (const message of await run.messages()) {
       if (message.role === 'user' && (message.kind === 'task' || message.kind === 'follow_up')) {
         printLine(`${styled('bold', 'you>')} ${printable(message.text)}`);
       } else if (message.role === 'assistant' && message.text.trim() !== '') printLine(printable(message.text));
     }
-    let last: Shown = null;
-    for await (const { id, time } of run.events({ follow: false })) last = { id, time };
-    return last;
   } catch (error) {
-    if (error instanceof RunNotFoundError) return null;
+    if (error instanceof RunNotFoundError) return { last: null };
     throw error;
   }
+  return tellEnd(run, null, signal);
+}
+
+/** Says it where the conversation has ended since the last event that was shown: what is said next, it does not hear. */
+async function tellEnd(run: RunHandle, shown: Shown, signal: AbortSignal): Promise<UpToNow> {
+  const onRetry = (error: Error): void => note(`The connection is lost and tried again (${sentenceOf(error)}).`);
+  const now = await upToNow(run, shown, { signal, onRetry });
+  if (now.ended !== undefined) printLine(styled('yellow', endedText(now.ended)));
+  return now;
 }

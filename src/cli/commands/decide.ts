@@ -1,17 +1,13 @@
-/** The commands by which people decide: approve, deny, answer, mode, and pending, which lists what waits for them. */
-import { Option, type Command } from 'commander';
-import type { EverlapClient, RunView } from '../../client.js';
+/** The commands by which people decide: approve, deny, answer, mode. What waits for them, `pending` lists. */
+import type { Command } from 'commander';
 import type { DecidedAnswer } from '../../workflows/messages.js';
 import { MODES, type Mode } from '../../agents/mode.js';
 import { isJsonObject, type JsonObject } from '../../conversation/json.js';
 import { ask, toRun, type AskFlags } from '../ask-run.js';
-import { CliError, sentenceOf } from '../cli-error.js';
-import { withSession } from '../connect.js';
-import { atLeastOne, command } from '../options.js';
-import { note, printable, printJson, printLine } from '../output.js';
+import { CliError } from '../cli-error.js';
 
 export function decisionCommands(): Command[] {
-  return [approveCommand(), denyCommand(), answerCommand(), modeCommand(), pendingCommand()];
+  return [approveCommand(), denyCommand(), answerCommand(), modeCommand()];
 }
 
 type RunFlag = AskFlags & { readonly run?: string };
@@ -68,53 +64,6 @@ function modeCommand(): Command {
         (answer) => `The run is in mode ${answer.mode}.`,
       );
     });
-}
-
-function pendingCommand(): Command {
-  return command('pending', 'List what waits for a person, over all runs')
-    .option('--limit <n>', 'runs to look at, at most', atLeastOne, 100)
-    .option('--json', 'one JSON object a line')
-    .addOption(new Option('--all', 'ask each running run, not only those that are marked as waiting'))
-    .action((flags: AskFlags & { readonly limit: number; readonly all?: true }) =>
-      withSession(flags, async ({ client }) => {
-        let shown = 0;
-        for (const id of await waitingRuns(client, flags.limit, flags.all === true)) {
-          let state: RunView;
-          try {
-            state = await client.handle(id).state();
-          } catch (error) {
-            note(`The run ${id} does not answer: ${sentenceOf(error)}`);
-            continue;
-          }
-          for (const call of state.pending) {
-            shown += 1;
-            if (flags.json) printJson({ id, agent: state.agent, ...call });
-            else
-              printLine(
-                printable(`${id}  ${call.callId}  ${call.kind}: ${call.tool} ${call.args}`).replaceAll('\n', ' '),
-              );
-          }
-        }
-        if (shown === 0 && !flags.json) printLine('Nothing waits for a person.');
-      }),
-    );
-}
-
-/** By the search attribute where the namespace has it; else every running run has to be asked. */
-async function waitingRuns(client: EverlapClient, limit: number, all: boolean): Promise<string[]> {
-  const running = "ExecutionStatus = 'Running'";
-  try {
-    return await idsOf(client.list({ limit, query: running, ...(!all && { status: 'waiting' }) }));
-  } catch (error) {
-    if (all || !/search attribute/i.test(sentenceOf(error))) throw error;
-    return idsOf(client.list({ limit, query: running }));
-  }
-}
-
-async function idsOf(runs: ReturnType<EverlapClient['list']>): Promise<string[]> {
-  const ids: string[] = [];
-  for await (const { id } of runs) ids.push(id);
-  return ids;
 }
 
 function runOf({ run }: RunFlag): { run?: string } {

@@ -1,9 +1,11 @@
 /** `everlap messages`: the conversation of the run's current lap, as the model sees it. */
 import type { Command } from 'commander';
+import { RunBusyError, type RunHandle } from '../../client.js';
 import type { Message } from '../../conversation/message.js';
+import { CliError } from '../cli-error.js';
 import { storageOf } from '../config-file.js';
 import { withSession } from '../connect.js';
-import { command, type CommonFlags } from '../options.js';
+import { command, quoted, type CommonFlags } from '../options.js';
 import { printable, printJson, printLine, styled } from '../output.js';
 import { requireWorkerOf } from '../workers.js';
 
@@ -14,17 +16,24 @@ export function messagesCommand(): Command {
     .action(async (id: string, flags: CommonFlags & { readonly json?: true }) =>
       withSession({ ...flags, ...(await storageOf(flags.config)) }, async (session) => {
         await requireWorkerOf(session, id, 'query');
-        const run = session.client.handle(id);
-        for (let from: number | null = 0; from !== null;) {
-          const page: Awaited<ReturnType<typeof run.messagesPage>> = await run.messagesPage({ from });
-          for (const message of page.messages) {
-            if (flags.json) printJson(message);
-            else show(message);
-          }
-          from = page.next;
+        for (const message of await conversationOf(session.client.handle(id))) {
+          if (flags.json) printJson(message);
+          else show(message);
         }
       }),
     );
+}
+
+async function conversationOf(run: RunHandle): Promise<Message[]> {
+  try {
+    return await run.messages();
+  } catch (error) {
+    if (!(error instanceof RunBusyError)) throw error;
+    const how = `pause the run first (\`everlap pause ${quoted(run.id)}\`).`;
+    throw new CliError(`The conversation of the run ${run.id} changes too fast to be read whole; ${how}`, {
+      cause: error,
+    });
+  }
 }
 
 function show(message: Message): void {

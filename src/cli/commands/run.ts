@@ -54,6 +54,7 @@ async function start(agent: string, task: string, flags: Flags): Promise<number>
         json: flags.json === true,
         signal,
         attended: isAttended(),
+        flags,
       });
       if ('result' in followed) return exitCodeOf(followed.result.status);
       sayDetached(id, flags, followed.detachedAfter);

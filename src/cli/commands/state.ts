@@ -5,6 +5,7 @@ import { withSession } from '../connect.js';
 import { durationText, usdText } from '../figures.js';
 import { command, type CommonFlags } from '../options.js';
 import { oneLine, printable, printJson, printLine, styled } from '../output.js';
+import { callText, notShown } from '../waiting-call.js';
 import { requireWorkerOf } from '../workers.js';
 
 export function stateCommand(): Command {
@@ -39,10 +40,8 @@ function rows(view: RunView): [name: string, value: string][] {
       ? []
       : [['to finish', oneLine(view.forceFinish.reason ?? 'at the next safe point', 300)] as [string, string]]),
     ['queues', `${queues.steering} steering, ${queues.followUps} follow-ups`],
-    ...view.pending.map(({ callId, tool, args }): [string, string] => [
-      'waits for',
-      oneLine(`${tool} ${args} (${callId})`, 200),
-    ]),
+    ...view.pending.map((call): [string, string] => ['waits for', callText(call, 200)]),
+    ...(notShown(view) === 0 ? [] : [['', `${notShown(view)} more, shown as others are decided`] as [string, string]]),
     ...(view.lastError === null ? [] : [['last error', oneLine(view.lastError, 500)] as [string, string]]),
     ...(view.output == null ? [] : [['output', printable(view.output)] as [string, string]]),
   ];

@@ -28,6 +28,7 @@ async function watch(id: string, flags: Flags): Promise<number> {
     const followed = await followRun(client.handle(id), {
       json,
       signal,
+      flags,
       ...(after !== undefined && { after }),
     }).finally(stop);
     if ('result' in followed) return exitCodeOf(followed.result.status);
