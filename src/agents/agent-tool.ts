@@ -3,9 +3,9 @@
  * workflow (`workflows/run-child.ts`).
  */
 import { z } from 'zod';
-import { atLeast, type AgentDefinition } from './define-agent.js';
+import type { AgentDefinition } from './define-agent.js';
 import { defineTool, type ToolDefinition } from './define-tool.js';
-import { DefinitionError } from './definition-error.js';
+import { atLeast, DefinitionError, onlyFields, type Fields } from './definition-error.js';
 import { parseLimits, type LimitOptions } from './limits.js';
 
 /** A function where agents refer to each other, or to themselves: it is called when all of them are defined. */
@@ -22,6 +22,7 @@ export interface AgentToolOptions {
   readonly maxDepth?: number;
 }
 
+const FIELDS: Fields<AgentToolOptions> = { name: true, description: true, limits: true, maxDepth: true };
 const DEFAULT_DEPTH = 3;
 
 /**
@@ -29,8 +30,9 @@ const DEFAULT_DEPTH = 3;
  * @throws DefinitionError where name, limits or depth cannot work.
  */
 export function agentTool(agent: AgentReference, options: AgentToolOptions): ToolDefinition {
+  const name = options?.name ?? nameOf('agentTool', agent);
+  onlyFields(`Tool ${name}`, options, FIELDS);
   const { description, limits, maxDepth = DEFAULT_DEPTH } = options;
-  const name = options.name ?? nameOf('agentTool', agent);
   if (limits !== undefined) parseLimits(`Tool ${name}`, limits);
   atLeast(`Tool ${name}: maxDepth`, maxDepth, 1);
   const tool = defineTool({

@@ -1,8 +1,8 @@
 /** `askHuman`: a tool whose result is a person's answer. Safe anywhere, workflows included: it runs nowhere. */
 import { z } from 'zod';
 import { defineTool, type ToolDefinition } from './define-tool.js';
-import { DefinitionError } from './definition-error.js';
-import type { Duration } from './duration.js';
+import { DefinitionError, onlyFields, type Fields } from './definition-error.js';
+import { toMs, type Duration } from './duration.js';
 
 export interface AskHumanOptions {
   /** Default `ask_human`. */
@@ -14,12 +14,15 @@ export interface AskHumanOptions {
   readonly defaultAnswer?: string;
 }
 
+const FIELDS: Fields<AskHumanOptions> = { name: true, description: true, timeout: true, defaultAnswer: true };
+
 /**
  * The question waits in `state` (`pending`), and is answered by the update or signal `answer` with `{ callId, text }`: one of
  * its options, or anything else.
  * @throws DefinitionError where name, timeout or default cannot work.
  */
 export function askHuman(options: AskHumanOptions = {}): ToolDefinition {
+  onlyFields(`Tool ${options?.name ?? 'ask_human'}`, options, FIELDS);
   const { name = 'ask_human', description, timeout, defaultAnswer } = options;
   if (defaultAnswer !== undefined && timeout === undefined) {
     throw new DefinitionError(
@@ -36,7 +39,7 @@ export function askHuman(options: AskHumanOptions = {}): ToolDefinition {
       options: z.array(z.string()).optional().describe('Answers to choose from, where there are such.'),
     }),
     effects: 'none',
-    ...(timeout !== undefined && { approvalTimeout: timeout }),
+    ...(timeout !== undefined && { approvalTimeout: toMs(`Tool ${name}: timeout`, timeout) }),
     execute: () => {
       throw new Error(`${name} is answered by a person, not by a worker.`);
     },

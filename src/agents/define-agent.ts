@@ -5,13 +5,22 @@
 import type { z } from 'zod';
 import type { JsonObject } from '../conversation/json.js';
 import { FINAL_ANSWER_NAME } from '../conversation/json-answer.js';
-import { checkName, DefinitionError, isList, oneOf, shown } from './definition-error.js';
+import { checkContext, checkLaps, checkModel, checkToolResult } from './agent-parts.js';
+import {
+  atLeast,
+  checkName,
+  DefinitionError,
+  isList,
+  oneOf,
+  onlyFields,
+  shown,
+  type Fields,
+} from './definition-error.js';
 import type { ToolDefinition } from './define-tool.js';
 import { toMs, type Duration } from './duration.js';
 import { HAND_OFF } from './hand-off.js';
 import { MODES, type Mode } from './mode.js';
 import { serversByName, type McpServerDefinition } from '../mcp/define-server.js';
-import { MAX_TURN_CHARS } from './wire.js';
 import { parseLimits, type LimitOptions } from './limits.js';
 import { agentOutput, type AgentOutput } from './output-schema.js';
 import { sessionSpec, type SessionOptions } from './session.js';
@@ -110,6 +119,25 @@ export interface AgentWithOutput<Output> extends AgentDefinition {
   readonly output: AgentOutput<Output>;
 }
 
+const FIELDS: Fields<AgentOptions> = {
+  name: true,
+  instructions: true,
+  model: true,
+  fallbackModels: true,
+  tools: true,
+  mcp: true,
+  limits: true,
+  onLimit: true,
+  mode: true,
+  stuckWindow: true,
+  context: true,
+  toolResult: true,
+  laps: true,
+  session: true,
+  output: true,
+  heartbeatTimeout: true,
+};
+
 /**
  * Defines an agent.
  * @throws DefinitionError naming agent and field, for whatever could not work in a run.
@@ -122,6 +150,7 @@ export function defineAgent(options: AgentOptions): AgentDefinition {
   if (typeof options !== 'object' || options === null) throw new DefinitionError('defineAgent needs an object.');
   checkName('Agent', options.name);
   const where = `Agent ${options.name}`;
+  onlyFields(where, options, FIELDS);
   if (typeof options.instructions !== 'string') throw new DefinitionError(`${where}: instructions must be a text.`);
   checkModel(where, options.model);
   checkFallbacks(where, options.fallbackModels ?? []);
@@ -166,26 +195,6 @@ function checkEndsInForm(where: string, laps: LapsOptions | undefined, tools: re
   }
 }
 
-/** The least that a number must be, with a sentence. */
-export function atLeast(what: string, value: number, least: number): void {
-  if (Number.isSafeInteger(value) && value >= least) return;
-  throw new DefinitionError(`${what} is ${shown(value)}; it must be a whole number of at least ${least}.`);
-}
-
-function checkModel(where: string, model: string | ModelOptions): void {
-  const name = typeof model === 'string' ? model : model?.name;
-  if (typeof name !== 'string' || name.trim() === '') {
-    throw new DefinitionError(`${where}: model must be a model's name, or an object with one.`);
-  }
-  if (typeof model === 'string') return;
-  for (const field of ['timeout', 'firstEventTimeout', 'idleTimeout'] as const) {
-    const value = model[field];
-    if (value !== undefined) toMs(`${where}: model.${field}`, value);
-  }
-  if (model.attempts !== undefined) atLeast(`${where}: model.attempts`, model.attempts, 1);
-  if (model.maxOutputTokens !== undefined) atLeast(`${where}: model.maxOutputTokens`, model.maxOutputTokens, 1);
-}
-
 function checkFallbacks(where: string, models: readonly string[]): void {
   const areNames = isList(models) && models.every((model) => typeof model === 'string' && model.trim() !== '');
   if (!areNames) throw new DefinitionError(`${where}: fallbackModels must be a list of models' names.`);
@@ -215,38 +224,6 @@ function checkServers(where: string, servers: readonly McpServerDefinition[]): v
   }
   const names = serversByName(servers);
   if (names.size < servers.length) throw new DefinitionError(`${where}: mcp has one server twice.`);
-}
-
-function checkToolResult(where: string, { maxChars }: ToolResultOptions = {}): void {
-  if (maxChars === undefined) return;
-  atLeast(`${where}: toolResult.maxChars`, maxChars, 200);
-  if (maxChars <= MAX_TURN_CHARS) return;
-  throw new DefinitionError(`${where}: toolResult.maxChars is ${maxChars}; it may be ${MAX_TURN_CHARS} at most.`);
-}
-
-function checkContext(where: string, context: ContextOptions | undefined): void {
-  if (context === undefined) return;
-  if (context.window !== undefined) atLeast(`${where}: context.window`, context.window, 1000);
-  if (context.keepTurns !== undefined) atLeast(`${where}: context.keepTurns`, context.keepTurns, 1);
-  const share = context.compactAt ?? 1;
-  if (!(share > 0 && share <= 1)) {
-    throw new DefinitionError(
-      `${where}: context.compactAt is ${shown(share)}; it is a share of the window, above 0 and at most 1.`,
-    );
-  }
-}
-
-function checkLaps(where: string, laps: LapsOptions | undefined): void {
-  if (laps === undefined) return;
-  atLeast(`${where}: laps.max`, laps.max, 1);
-  if (laps.maxFailed !== undefined) atLeast(`${where}: laps.maxFailed`, laps.maxFailed, 1);
-  if (laps.handoff !== undefined) oneOf(`${where}: laps.handoff`, laps.handoff, ['workspace', 'note']);
-  if (laps.spec !== undefined) oneOf(`${where}: laps.spec`, laps.spec, ['pinned', 'per-lap']);
-  const until: { readonly promise?: string; readonly verify?: string } = laps.until ?? {};
-  const sign = until.promise ?? until.verify;
-  if (typeof sign !== 'string' || sign.trim() === '' || (until.promise !== undefined && sign.includes('\n'))) {
-    throw new DefinitionError(`${where}: laps.until needs a promise (one line of text) or a verify command.`);
-  }
 }
 
 function checkSession(where: string, { session, laps }: AgentOptions): void {

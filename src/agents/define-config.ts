@@ -3,7 +3,7 @@ import type { ExternalStorage } from '@temporalio/common';
 import type { ArtifactStore } from '../artifacts/artifact-store.js';
 import type { ModelProvider } from '../models/provider.js';
 import { DEFAULT_TASK_QUEUE, type AgentDefinition } from './define-agent.js';
-import { DefinitionError, isList, shown } from './definition-error.js';
+import { DefinitionError, isList, onlyFields, shown, type Fields } from './definition-error.js';
 import type { ToolDefinition } from './define-tool.js';
 import { serversByName, type McpServerDefinition } from '../mcp/define-server.js';
 import type { PriceSpec } from './spec.js';
@@ -31,11 +31,24 @@ export interface Config extends ConfigOptions {
   readonly taskQueue: string;
 }
 
-/** @throws DefinitionError for two agents of one name, or two different tools of one name (they share an activity type). */
+const FIELDS: Fields<ConfigOptions> = {
+  agents: true,
+  taskQueue: true,
+  workspaces: true,
+  artifacts: true,
+  provider: true,
+  externalStorage: true,
+  prices: true,
+};
+const PRICE: Fields<PriceSpec> = { input: true, output: true, cachedInput: true, long: true };
+const LONG: Fields<NonNullable<PriceSpec['long']>> = { over: true, input: true, output: true, cachedInput: true };
+
+/** @throws DefinitionError for a field that there is not, for two agents of one name, or two different tools of one name (they share an activity type). */
 export function defineConfig(options: ConfigOptions): Config {
   if (!isList(options?.agents) || options.agents.length === 0) {
     throw new DefinitionError('The config needs agents: a list of at least one that defineAgent() made.');
   }
+  onlyFields('The config', options, FIELDS);
   if (options.taskQueue !== undefined && (typeof options.taskQueue !== 'string' || options.taskQueue === '')) {
     throw new DefinitionError('The config: taskQueue must be a name.');
   }
@@ -55,7 +68,10 @@ export function defineConfig(options: ConfigOptions): Config {
 function checkPrices(prices: Readonly<Record<string, PriceSpec>>): void {
   for (const [model, price] of Object.entries(prices)) {
     checkAmounts(model, '', price, ['input', 'output', 'cachedInput']);
-    if (price.long !== undefined) checkAmounts(model, 'long.', price.long, ['over', 'input', 'output', 'cachedInput']);
+    onlyFields(`The config: the price of ${model}`, price, PRICE);
+    if (price.long === undefined) continue;
+    checkAmounts(model, 'long.', price.long, ['over', 'input', 'output', 'cachedInput']);
+    onlyFields(`The config: the price of ${model}, long,`, price.long, LONG);
   }
 }
 

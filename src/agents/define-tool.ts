@@ -5,7 +5,7 @@
 import type { z } from 'zod';
 import type { JsonObject } from '../conversation/json.js';
 import type { AgentDefinition } from './define-agent.js';
-import { checkName, DefinitionError, oneOf } from './definition-error.js';
+import { checkApproval, checkName, DefinitionError, oneOf, onlyFields, type Fields } from './definition-error.js';
 import { toMs, type Duration } from './duration.js';
 import { plainParameters } from './json-schema.js';
 import type { LimitOptions } from './limits.js';
@@ -134,6 +134,23 @@ export interface AgentOfTool {
   readonly maxDepth?: number;
 }
 
+const FIELDS: Fields<ToolOptions> = {
+  name: true,
+  description: true,
+  input: true,
+  parameters: true,
+  effects: true,
+  concurrency: true,
+  approval: true,
+  approvalTimeout: true,
+  ends: true,
+  timeout: true,
+  execution: true,
+  attempts: true,
+  execute: true,
+  reconcile: true,
+  strict: true,
+};
 const DEFAULT_TIMEOUT_MS = 5 * 60_000;
 /** A local activity holds its workflow task: what takes longer belongs into an ordinary one. */
 const LOCAL_TIMEOUT_MS = 10_000;
@@ -148,6 +165,7 @@ export function defineTool<Input extends z.ZodType>(options: ToolOptions<Input>)
   if (typeof options !== 'object' || options === null) throw new DefinitionError('defineTool needs an object.');
   const { name } = options;
   checkName('Tool', name);
+  onlyFields(`Tool ${name}`, options, FIELDS);
   if (typeof options.description !== 'string' || options.description.trim() === '') {
     throw new DefinitionError(`Tool ${name}: it needs a description; it is all that the model knows of it.`);
   }
@@ -155,7 +173,7 @@ export function defineTool<Input extends z.ZodType>(options: ToolOptions<Input>)
   const effects = oneOf(`Tool ${name}: effects`, options.effects ?? 'once', ['none', 'idempotent', 'once']);
   const execution = oneOf(`Tool ${name}: execution`, options.execution ?? 'activity', ['activity', 'local']);
   const approval = options.approval ?? 'never';
-  if (typeof approval !== 'function') oneOf(`Tool ${name}: approval`, approval, ['never', 'always']);
+  checkApproval(`Tool ${name}: approval`, approval);
   if (execution === 'local' && (effects !== 'none' || approval !== 'never')) {
     throw new DefinitionError(
       `Tool ${name}: execution "local" is for quick reads only; it needs effects "none" and approval "never".`,

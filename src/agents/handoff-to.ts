@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { getter, nameOf, notHere, type AgentReference } from './agent-tool.js';
 import { defineTool, type ToolDefinition } from './define-tool.js';
+import { onlyFields, type Fields } from './definition-error.js';
 
 export interface HandoffOptions {
   /** Default `handoff_to_<agent>`. Needed where the agent is given as a function. */
@@ -12,13 +13,16 @@ export interface HandoffOptions {
   readonly description?: string;
 }
 
+const FIELDS: Fields<HandoffOptions> = { name: true, description: true };
+
 /**
  * A tool by which the model hands the conversation over to another agent, within the run: that agent's instructions and
  * tools take over, the run's limits stay.
  * @throws DefinitionError where the name cannot work.
  */
 export function handoffTo(agent: AgentReference, options: HandoffOptions = {}): ToolDefinition {
-  const name = options.name ?? `handoff_to_${nameOf('handoffTo', agent)}`;
+  const name = options?.name ?? `handoff_to_${nameOf('handoffTo', agent)}`;
+  onlyFields(`Tool ${name}`, options, FIELDS);
   const tool = defineTool({
     name,
     description:

@@ -1,5 +1,5 @@
 /** What a run may use up. Limits as users write them, and as the run counts them. Pure; no Node, no zod. */
-import { DefinitionError, shown } from './definition-error.js';
+import { DefinitionError, onlyFields, shown, type Fields } from './definition-error.js';
 import { toMs, type Duration } from './duration.js';
 
 /** As written in a definition, in `settings`, in `setLimits`. All optional; what is absent does not limit. */
@@ -28,7 +28,7 @@ export interface Limits {
 export const DEFAULT_TURNS = 100;
 
 const WHOLE = ['turns', 'tokens', 'toolCalls'] as const;
-const KNOWN: ReadonlySet<string> = new Set([...WHOLE, 'usd', 'duration']);
+const FIELDS: Fields<LimitOptions> = { turns: true, tokens: true, usd: true, duration: true, toolCalls: true };
 
 /**
  * Checks limits that came from anywhere: a definition, the CLI, a signal.
@@ -39,12 +39,8 @@ export function parseLimits(where: string, value: unknown): Limits {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new DefinitionError(`${where}: limits must be an object such as { turns: 50, duration: "2 hours" }.`);
   }
+  onlyFields(`${where}: limits`, value, FIELDS);
   const given = new Map<string, unknown>(Object.entries(value).filter(([, limit]) => limit !== undefined));
-  for (const field of given.keys()) {
-    if (!KNOWN.has(field)) {
-      throw new DefinitionError(`${where}: there is no limit "${field}"; the limits are ${[...KNOWN].join(', ')}.`);
-    }
-  }
   const limits: { -readonly [Field in keyof Limits]: Limits[Field] } = {};
   for (const field of WHOLE) {
     if (given.has(field)) limits[field] = wholeNumber(`${where}: limits.${field}`, given.get(field));

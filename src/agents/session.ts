@@ -1,5 +1,5 @@
 /** Sessions: runs that stay open after an answer, for what people say next. Plain checks; knows nothing of the run. */
-import { DefinitionError } from './definition-error.js';
+import { DefinitionError, onlyFields, type Fields } from './definition-error.js';
 import { toMs, type Duration } from './duration.js';
 import { limitOptions, parseLimits, type LimitOptions, type Limits } from './limits.js';
 
@@ -16,17 +16,14 @@ export interface SessionSpec {
 }
 
 const DEFAULT_IDLE_TIMEOUT: Duration = '1 hour';
-const FIELDS: ReadonlySet<string> = new Set(['idleTimeout', 'limits'] satisfies (keyof SessionOptions)[]);
+const FIELDS: Fields<SessionOptions> = { idleTimeout: true, limits: true };
 
 /** @throws DefinitionError naming the field. */
 export function sessionSpec(where: string, session: SessionOptions): SessionSpec {
   if (typeof session !== 'object' || session === null || Array.isArray(session)) {
     throw new DefinitionError(`${where}: session must be an object such as { idleTimeout: "30 minutes" }.`);
   }
-  const unknown = Object.keys(session).find((field) => !FIELDS.has(field));
-  if (unknown !== undefined) {
-    throw new DefinitionError(`${where}: session has no field "${unknown}"; it has ${[...FIELDS].join(' and ')}.`);
-  }
+  onlyFields(`${where}: session`, session, FIELDS);
   return {
     idleTimeoutMs: toMs(`${where}: session.idleTimeout`, session.idleTimeout ?? DEFAULT_IDLE_TIMEOUT),
     limits: parseLimits(`${where}: session`, session.limits ?? {}),

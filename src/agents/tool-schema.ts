@@ -1,7 +1,7 @@
 /** zod to the JSON Schema that a model sees. What cannot be said in JSON Schema is refused here, when the tool is defined. */
 import { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../conversation/json.js';
-import { DefinitionError } from './definition-error.js';
+import { DefinitionError, shown } from './definition-error.js';
 
 /**
  * The JSON Schema of a tool's arguments, as the model has to write them (zod's input side).
@@ -22,6 +22,13 @@ export interface SchemaSubject {
 
 /** The JSON Schema of one object, as the model has to write it. @throws DefinitionError as {@link toolParameters}. */
 export function objectSchema(subject: SchemaSubject, zodSchema: z.ZodType): JsonObject {
+  if (!isZod4(zodSchema)) {
+    throw new DefinitionError(
+      `${subject.where}: the ${subject.what} is ${shown(zodSchema)}; it must be a zod 4 schema, z.object({ … }).${
+        subject.what === 'input' ? ' A JSON Schema goes into parameters.' : ''
+      }`,
+    );
+  }
   const { $schema: _, ...parameters } = withoutReferenceAtRoot(jsonSchema(subject, zodSchema));
   if (parameters['type'] !== 'object' || !isJsonObject(parameters)) {
     throw new DefinitionError(
@@ -29,6 +36,11 @@ export function objectSchema(subject: SchemaSubject, zodSchema: z.ZodType): Json
     );
   }
   return { ...parameters, properties: isJsonObject(parameters['properties']) ? parameters['properties'] : {} };
+}
+
+/** By its form: it may come from another copy of zod. */
+function isZod4(schema: unknown): boolean {
+  return typeof schema === 'object' && schema !== null && '_zod' in schema;
 }
 
 /** What zod writes for an object that has an id of its own (`.meta({ id })`): nothing but a reference to it. */

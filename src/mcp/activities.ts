@@ -26,7 +26,7 @@ export interface McpDependencies extends ToolDependencies {
   readonly pool: McpPool;
 }
 
-/** Failure type of `listMcpTools`, to be tried again. */
+/** Failure type of `listMcpTools`. */
 const UNREACHABLE = 'mcp_unreachable';
 
 /** The spec of a run, with the tools of the agent's MCP servers as they are now. */
@@ -43,7 +43,8 @@ export async function listMcpTools(dependencies: McpDependencies, input: unknown
     return spec;
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
-    throw ApplicationFailure.retryable(error.message, UNREACHABLE);
+    const { message, isFinal } = error;
+    throw ApplicationFailure.create({ message, type: UNREACHABLE, nonRetryable: isFinal });
   } finally {
     heartbeat.stop();
   }

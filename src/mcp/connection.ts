@@ -8,7 +8,7 @@ import type { JsonObject } from '../conversation/json.js';
 import { boundedBody } from './bounded-body.js';
 import type { McpServerOptions } from './define-server.js';
 import { askFor, TEXTS, TOKEN, type Form } from './given.js';
-import { ProcessTransport } from './process-transport.js';
+import { NotStarted, ProcessTransport } from './process-transport.js';
 import type { McpSdk } from './sdk.js';
 import type { Secrets } from './secrets.js';
 
@@ -87,7 +87,9 @@ export class Connection {
       // Before it is ended from here.
       const { end } = connection;
       await connection.close();
-      throw end === '' ? error : new Error(`it ended while it started (${end})`, { cause: error });
+      throw end === '' || error instanceof NotStarted
+        ? error
+        : new Error(`it ended while it started (${end})`, { cause: error });
     } finally {
       clearTimeout(timer);
     }

@@ -2,7 +2,15 @@
  * `mcpServer`: an MCP server whose tools an agent gets. Safe to import anywhere, workflows included: nothing here starts
  * or connects anything, and nothing of it but the name ever leaves the worker.
  */
-import { checkName, DefinitionError, oneOf, shown } from '../agents/definition-error.js';
+import {
+  checkApproval,
+  checkName,
+  DefinitionError,
+  oneOf,
+  onlyFields,
+  shown,
+  type Fields,
+} from '../agents/definition-error.js';
 import type { Effects } from '../agents/define-tool.js';
 import { toMs, type Duration } from '../agents/duration.js';
 import type { JsonObject } from '../conversation/json.js';
@@ -72,6 +80,26 @@ export interface McpServerDefinition {
   readonly startTimeoutMs: number;
 }
 
+const POLICY: Fields<McpToolPolicy> = {
+  approval: true,
+  approvalTimeout: true,
+  effects: true,
+  concurrency: true,
+  timeout: true,
+  attempts: true,
+};
+const COMMON: Fields<CommonOptions> = {
+  name: true,
+  include: true,
+  exclude: true,
+  policy: true,
+  overrides: true,
+  startTimeout: true,
+  required: true,
+};
+const PROCESS: Fields<Omit<McpProcessOptions, 'url'>> = { ...COMMON, command: true, args: true, env: true, cwd: true };
+const HTTP: Fields<Omit<McpHttpOptions, 'command'>> = { ...COMMON, url: true, headers: true, auth: true };
+
 const MAX_NAME = 32;
 /** Starting and listing have to fit one attempt of `listMcpTools`. */
 const MAX_START_MS = 4 * 60_000;
@@ -82,6 +110,7 @@ const MAX_START_MS = 4 * 60_000;
  * @throws DefinitionError naming the server and the field.
  */
 export function mcpServer(options: McpServerOptions): McpServerDefinition {
+  if (typeof options !== 'object' || options === null) throw new DefinitionError('mcpServer needs an object.');
   const { name } = options;
   checkName('MCP server', name);
   if (name.length > MAX_NAME || name.includes('__') || name.startsWith('_') || name.endsWith('_')) {
@@ -91,6 +120,7 @@ export function mcpServer(options: McpServerOptions): McpServerDefinition {
   }
   const where = `MCP server ${name}`;
   checkTarget(where, options);
+  onlyFields(where, options, options.command === undefined ? HTTP : PROCESS);
   for (const field of ['include', 'exclude'] as const) {
     const names: unknown = options[field] ?? [];
     if (!Array.isArray(names) || names.some((one) => typeof one !== 'string')) {
@@ -128,11 +158,9 @@ function checkTarget(where: string, options: McpServerOptions): void {
 }
 
 function checkPolicy(where: string, policy: McpToolPolicy): void {
-  if (typeof policy !== 'object' || policy === null) throw new DefinitionError(`${where} must be an object.`);
+  onlyFields(where, policy, POLICY);
   const { approval, effects, concurrency, attempts } = policy;
-  if (approval !== undefined && typeof approval !== 'function') {
-    oneOf(`${where}.approval`, approval, ['never', 'always']);
-  }
+  if (approval !== undefined) checkApproval(`${where}.approval`, approval);
   if (effects !== undefined) oneOf(`${where}.effects`, effects, ['none', 'idempotent', 'once']);
   if (concurrency !== undefined) oneOf(`${where}.concurrency`, concurrency, ['parallel', 'serial']);
   for (const field of ['timeout', 'approvalTimeout'] as const) {

@@ -4,11 +4,13 @@
  * the program ended.
  */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { cutText } from '../conversation/cut-text.js';
 import { killGroup } from '../tools/run-process.js';
+import { codeOf } from '../tools/workspace.js';
 import { Lines } from './lines.js';
 import type { McpSdk } from './sdk.js';
 
@@ -22,6 +24,20 @@ export interface ProcessTarget {
   /** One line of its stderr. */
   readonly onStderr: (line: string) => void;
 }
+
+/** The program was not started, so there is nothing to be said of how it ended. */
+export class NotStarted extends Error {
+  constructor(
+    message: string,
+    /** There is no such program or folder: trying again does not help. */
+    readonly isFinal: boolean,
+  ) {
+    super(message);
+  }
+}
+
+/** Of `spawn`: what is not there, or may not be run. */
+const FINAL_CODES: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'EACCES']);
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
@@ -67,13 +83,7 @@ export class ProcessTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    const { command, args, env, cwd } = this.target;
-    const child: Child = spawn(command, [...args], {
-      env: { ...env },
-      ...(cwd !== undefined && { cwd }),
-      stdio: ['pipe', 'pipe', 'pipe'],
-      detached: true,
-    });
+    const child = spawned(this.target);
     this.child = child;
     this.read(child);
     this.exited = new Promise((resolve) => {
@@ -88,7 +98,7 @@ export class ProcessTransport implements Transport {
       child.once('spawn', resolve);
       child.once('error', (error) => {
         this.how ||= error.message;
-        reject(error);
+        reject(notStarted(this.target, error));
       });
     });
     running.add(child);
@@ -175,6 +185,35 @@ export class ProcessTransport implements Transport {
     }
     await within(this.exited, GRACE_MS);
   }
+}
+
+/** Some failures Node throws here, others it tells by an event. */
+function spawned(target: ProcessTarget): Child {
+  const { command, args, env, cwd } = target;
+  try {
+    return spawn(command, [...args], {
+      env: { ...env },
+      ...(cwd !== undefined && { cwd }),
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
+    });
+  } catch (error) {
+    throw notStarted(target, error);
+  }
+}
+
+/** Node names the program also where it is the folder that is not there. */
+function notStarted({ command, cwd }: ProcessTarget, error: unknown): NotStarted {
+  const code = codeOf(error);
+  if (code === undefined || !FINAL_CODES.has(code)) {
+    const why = error instanceof Error ? error.message : String(error);
+    return new NotStarted(`its program ${command} cannot be started (${why})`, false);
+  }
+  const noFolder = cwd !== undefined && !existsSync(`${cwd}/.`);
+  const what = noFolder ? `the folder ${cwd} (cwd)` : `the program ${command}`;
+  const why = code === 'EACCES' ? 'may not be used by this worker' : 'is not there on this worker';
+  const advice = noFolder ? 'correct cwd' : 'install it, or correct command';
+  return new NotStarted(`${what} ${why} (${code}); ${advice}`, true);
 }
 
 /** Whether `work` is done within so many milliseconds. */

@@ -10,6 +10,7 @@ import { ToolError } from '../agents/tool-error.js';
 import { Connection, type CallOptions } from './connection.js';
 import type { McpServerDefinition } from './define-server.js';
 import { NotGiven } from './given.js';
+import { NotStarted } from './process-transport.js';
 import { loadSdk, type McpSdk } from './sdk.js';
 import { Secrets } from './secrets.js';
 
@@ -18,6 +19,13 @@ export type McpLog = (level: 'INFO' | 'WARN', message: string, meta?: Record<str
 /** It could not be reached: what was wanted of it has surely not happened. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
+  /** Trying again does not help. */
+  readonly isFinal: boolean;
+
+  constructor(message: string, { isFinal = false } = {}) {
+    super(message);
+    this.isFinal = isFinal;
+  }
 }
 
 /** It was lost while it worked: nobody knows how far it came. */
@@ -151,11 +159,14 @@ export class ServerLink {
 
   private unreachable(error: unknown): Unreachable {
     const { name } = this.server;
+    const text = `The MCP server ${name} cannot be reached: ${this.words(error)}`;
+    this.log('WARN', text, { mcpServer: name });
+    // Found out at no cost, so found out anew for each run: somebody may have installed it.
+    if (error instanceof NotStarted && error.isFinal) return new Unreachable(text, { isFinal: true });
     this.failures += 1;
     this.retryAt = Date.now() + Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** (this.failures - 1));
-    this.lastFailure = `The MCP server ${name} cannot be reached: ${this.words(error)}`;
-    this.log('WARN', this.lastFailure, { mcpServer: name });
-    return new Unreachable(this.lastFailure);
+    this.lastFailure = text;
+    return new Unreachable(text);
   }
 
   private async watch(connection: Connection): Promise<void> {

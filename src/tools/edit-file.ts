@@ -7,7 +7,7 @@ import { ToolError } from '../agents/tool-error.js';
 import { wellFormed } from '../conversation/cut-text.js';
 import { shortHash } from '../conversation/short-hash.js';
 import { FileText } from './file-text.js';
-import { inWorkspace, PATH_HELP, type FileToolOptions } from './file-tool-options.js';
+import { checkFileOptions, inWorkspace, PATH_HELP, type FileToolOptions } from './file-tool-options.js';
 import { replaceText } from './replace-text.js';
 import { withWorkspace, type Workspace } from './workspace.js';
 import { shownPath } from './workspace-path.js';
@@ -22,6 +22,7 @@ const MAX_BYTES = 20 * 1024 * 1024;
  * before its last call is settled.
  */
 export function editFile(options: FileToolOptions = {}): ToolDefinition {
+  checkFileOptions('edit_file', options);
   return defineTool({
     name: 'edit_file',
     description:

@@ -1,6 +1,7 @@
 /** `fetch_url`: a page of the web as text. */
 import { z } from 'zod';
 import { defineTool, type ToolDefinition } from '../agents/define-tool.js';
+import { onlyFields, type Fields } from '../agents/definition-error.js';
 import { toMs, type Duration } from '../agents/duration.js';
 import { ToolError } from '../agents/tool-error.js';
 import { headAndTail } from '../conversation/cut-text.js';
@@ -21,12 +22,14 @@ export interface FetchUrlOptions {
   readonly timeout?: Duration;
 }
 
+const FIELDS: Fields<FetchUrlOptions> = { htmlToText: true, allow: true, maxBytes: true, timeout: true };
 const MAX_REDIRECTS = 5;
 const MARGIN_MS = 15_000;
 const ERROR_BODY_CHARS = 1_000;
 
 /** GET only, so without effects. */
 export function fetchUrl(options: FetchUrlOptions = {}): ToolDefinition {
+  onlyFields('Tool fetch_url', options, FIELDS);
   const limits = {
     maxBytes: options.maxBytes ?? 2_000_000,
     maxRedirects: MAX_REDIRECTS,

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineTool, type ToolDefinition } from '../agents/define-tool.js';
 import { ToolError } from '../agents/tool-error.js';
-import { inWorkspace, PATH_HELP, type FileToolOptions } from './file-tool-options.js';
+import { checkFileOptions, inWorkspace, PATH_HELP, type FileToolOptions } from './file-tool-options.js';
 import { runRipgrep } from './ripgrep.js';
 import { shownPath } from './workspace-path.js';
 
@@ -11,6 +11,7 @@ const MAX_COUNTED = 200_000;
 
 /** One path a line, sorted. Where there are too many, folders are named with how many files they hold. */
 export function listFiles(options: FileToolOptions = {}): ToolDefinition {
+  checkFileOptions('list_files', options);
   return defineTool({
     name: 'list_files',
     description:

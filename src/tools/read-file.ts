@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { defineTool, type ToolDefinition } from '../agents/define-tool.js';
 import { ToolError } from '../agents/tool-error.js';
 import { FileText } from './file-text.js';
-import { inWorkspace, PATH_HELP, type FileToolOptions } from './file-tool-options.js';
+import { checkFileOptions, inWorkspace, PATH_HELP, type FileToolOptions } from './file-tool-options.js';
 import { LinePage } from './line-page.js';
 import { shownPath } from './workspace-path.js';
 
@@ -16,6 +16,7 @@ const COUNTED_BYTES = 32 * 1024 * 1024;
 
 /** The text without line numbers and otherwise unchanged: `edit_file` needs it exact. */
 export function readFile(options: FileToolOptions = {}): ToolDefinition {
+  checkFileOptions('read_file', options);
   return defineTool({
     name: 'read_file',
     description:

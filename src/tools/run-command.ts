@@ -2,6 +2,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { z } from 'zod';
 import { defineTool, type ToolDefinition } from '../agents/define-tool.js';
+import { onlyFields, type Fields } from '../agents/definition-error.js';
 import { toMs, type Duration } from '../agents/duration.js';
 import { ToolError } from '../agents/tool-error.js';
 import { codeOf } from './workspace.js';
@@ -25,6 +26,7 @@ export interface RunCommandArgs {
   readonly timeout_seconds?: number | undefined;
 }
 
+const FIELDS: Fields<RunCommandOptions> = { folder: true, approval: true, timeout: true, environment: true };
 const PASSED_ON = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR'];
 /** Nobody sits there to page, to colour for, or to answer. */
 const UNATTENDED = { TERM: 'dumb', NO_COLOR: '1', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' };
@@ -35,6 +37,7 @@ const MARGIN_MS = 15_000;
 
 /** Runs once: Temporal never tries it again by itself. Its exit code is part of the result, not an error. */
 export function runCommand(options: RunCommandOptions = {}): ToolDefinition {
+  onlyFields('Tool run_command', options, FIELDS);
   const limitMs = toMs('Tool run_command: timeout', options.timeout ?? '2 minutes');
   return defineTool({
     name: 'run_command',

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineTool, type ToolDefinition } from '../agents/define-tool.js';
 import { ToolError } from '../agents/tool-error.js';
-import { inWorkspace, PATH_HELP, type FileToolOptions } from './file-tool-options.js';
+import { checkFileOptions, inWorkspace, PATH_HELP, type FileToolOptions } from './file-tool-options.js';
 import { runRipgrep, type RipgrepRun } from './ripgrep.js';
 
 const MAX_HITS = 200;
@@ -10,6 +10,7 @@ const MAX_LINE_BYTES = 300;
 
 /** Hits as ripgrep shows them: a file's path, then its lines, each with its number. */
 export function searchFiles(options: FileToolOptions = {}): ToolDefinition {
+  checkFileOptions('search_files', options);
   return defineTool({
     name: 'search_files',
     description:

@@ -4,12 +4,13 @@ import { defineTool, type ToolContext, type ToolDefinition } from '../agents/def
 import { ToolError } from '../agents/tool-error.js';
 import { wellFormed } from '../conversation/cut-text.js';
 import { shortHash } from '../conversation/short-hash.js';
-import { inWorkspace, PATH_HELP, type FileToolOptions } from './file-tool-options.js';
+import { checkFileOptions, inWorkspace, PATH_HELP, type FileToolOptions } from './file-tool-options.js';
 import type { TemporaryNames } from './workspace.js';
 import { pathNames, shownPath } from './workspace-path.js';
 
 /** Writing twice leaves the same file, so Temporal may retry it. */
 export function writeFile(options: FileToolOptions = {}): ToolDefinition {
+  checkFileOptions('write_file', options);
   return defineTool({
     name: 'write_file',
     description:

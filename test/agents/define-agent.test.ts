@@ -48,7 +48,7 @@ describe('what cannot work is refused, naming agent and field', () => {
     ['a tool that cannot be shown', { tools: [cyclic] }, /^Agent clerk: tools has something/],
     ['two tools of one name', { tools: [tool('read'), tool('read')] }, /^Agent clerk: .*two tools of the name read/],
     ['a limit below 1', { limits: { turns: 0 } }, /^Agent clerk: limits\.turns is 0/],
-    ['an unknown limit', { limits: { rounds: 1 } }, /^Agent clerk: there is no limit "rounds"/],
+    ['an unknown limit', { limits: { rounds: 1 } }, /^Agent clerk: limits has no field "rounds"/],
     ['limits that are none', { limits: 5 }, /^Agent clerk: limits must be an object/],
     ['onLimit', { onLimit: 'sum up' }, /^Agent clerk: onLimit is "sum up"; .*stop, summarize/],
     ['mode', { mode: 'yolo' }, /^Agent clerk: mode is "yolo"/],
@@ -69,6 +69,18 @@ describe('what cannot work is refused, naming agent and field', () => {
     ],
     ['an unknown spec', { laps: { max: 1, until: { verify: 'x' }, spec: 'new' } }, /^Agent clerk: laps\.spec is "new"/],
     ['no failures', { laps: { max: 1, until: { verify: 'x' }, maxFailed: 0 } }, /^Agent clerk: laps\.maxFailed/],
+    [
+      'laps with two ends',
+      { laps: { max: 1, until: { promise: 'x', verify: 'y' } } },
+      /^Agent clerk: laps\.until has both a promise and a verify/,
+    ],
+    ['a context that is none', { context: 5 }, /^Agent clerk: context must be an object; its fields are window, /],
+    ['toolResult that is none', { toolResult: null }, /^Agent clerk: toolResult must be an object/],
+    [
+      'an output that is no schema',
+      { output: { ok: true } },
+      /^Agent clerk: the output is \{"ok":true\}; .* zod 4 schema/,
+    ],
     ['no heartbeat', { heartbeatTimeout: 0 }, /^Agent clerk: heartbeatTimeout is 0/],
   ])('%s', (_, more, words) => {
     expect(() => define(more)).toThrow(DefinitionError);

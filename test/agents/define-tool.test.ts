@@ -46,7 +46,12 @@ describe('what cannot work is refused, naming tool and field', () => {
     ['effects that are no text', { effects: 5n }, /^Tool read: effects is 5n/],
     ['unknown concurrency', { concurrency: 'both' }, /^Tool read: concurrency is "both"/],
     ['unknown execution', { execution: 'remote' }, /^Tool read: execution is "remote"/],
-    ['unknown approval', { approval: 'maybe' }, /^Tool read: approval is "maybe"/],
+    [
+      'unknown approval',
+      { approval: 'maybe' },
+      /^Tool read: approval is "maybe"; it must be "never", "always" or a function/,
+    ],
+    ['approval by a flag', { approval: true }, /^Tool read: approval is true; .* or a function/],
     ['no duration', { timeout: 'soon' }, /^Tool read: timeout is "soon"/],
     ['no time', { timeout: 0 }, /^Tool read: timeout is 0/],
     ['a timeout beyond any server', { timeout: 1e300 }, /^Tool read: timeout is .*100 years/],
@@ -65,7 +70,11 @@ describe('what cannot work is refused, naming tool and field', () => {
     ],
     ['reconcile that is no function', { reconcile: true }, /^Tool read: reconcile must be a function/],
     ['no schema', { input: undefined }, /^Tool read: the input/],
-    ['a schema of another kind', { input: { type: 'object' } }, /^Tool read: the input/],
+    [
+      'a schema of another kind',
+      { input: { type: 'object' } },
+      /^Tool read: the input is .* JSON Schema goes into parameters/,
+    ],
     ['two schemas', { parameters: { type: 'object' } }, /^Tool read: it has both/],
   ])('%s', (_, more, words) => {
     expect(() => define(more)).toThrow(DefinitionError);
@@ -125,7 +134,8 @@ test('arguments are inferred from the schema', () => {
   expect(true).toBe(true);
 });
 
-test('askHuman: a default without a time limit would never be given', () => {
+test('askHuman: a timeout must be one, and a default without one would never be given', () => {
   expect(() => askHuman({ defaultAnswer: 'No.' })).toThrow(/ask_human: defaultAnswer .* needs a timeout/);
+  expect(() => askHuman({ timeout: '1 houur' })).toThrow(/^Tool ask_human: timeout is "1 houur"; /);
   expect(askHuman({ defaultAnswer: 'No.', timeout: 1000 })).toMatchObject({ execution: 'question' });
 });

@@ -34,7 +34,11 @@ describe('parseLimits', () => {
     ['time in words', { duration: 'soon' }, /limits\.duration is "soon"/],
     ['time that is none', { duration: [] }, /limits\.duration must be/],
     ['more time than a server takes', { duration: 1e300 }, /limits\.duration is 1e\+300; .*100 years/],
-    ['an unknown name', { rounds: 5 }, /no limit "rounds"; the limits are turns, tokens, toolCalls, usd, duration/],
+    [
+      'an unknown name',
+      { rounds: 5 },
+      /Here: limits has no field "rounds"; its fields are turns, tokens, usd, duration, toolCalls/,
+    ],
     ['a list', [1], /limits must be an object/],
     ['a number', 5, /limits must be an object/],
     ['nothing', null, /limits must be an object/],

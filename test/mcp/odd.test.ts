@@ -109,7 +109,9 @@ test('a server that is not required and cannot be reached: the run starts withou
     ),
   ).toBe(true);
   expect(
-    said('The MCP server absent cannot be reached: it ended while it started (spawn there-is-no-such-program ENOENT)'),
+    said(
+      'The MCP server absent cannot be reached: the program there-is-no-such-program is not there on this worker (ENOENT); ',
+    ),
   ).toBe(true);
   expect(said('The MCP server nobody cannot be reached: ')).toBe(true);
 });
@@ -124,6 +126,18 @@ test('a required server that cannot be reached is tried again, in the open; the 
   }, 'a failed attempt');
   await run.cancel();
   await expect(run.result()).resolves.toMatchObject({ status: 'cancelled' });
+});
+
+test('a required server whose program is not there ends the run at once, with one sentence', async () => {
+  const { run, result } = await runWith([{ name: 'missing', command: 'there-is-no-such-program' }], []);
+  expect(result).toMatchObject({
+    status: 'failed',
+    error:
+      'The MCP server missing cannot be reached: the program there-is-no-such-program is not there on this worker (ENOENT); install it, or correct command',
+  });
+  const { events } = await run.temporal.fetchHistory();
+  const attempts = events?.flatMap(({ activityTaskStartedEventAttributes: started }) => started?.attempt ?? []);
+  expect(attempts).toEqual([1]);
 });
 
 test('calls that go wrong: each is a result text, and the run goes on', async () => {

@@ -1,7 +1,10 @@
 /** The link to one server by itself: when it connects anew, and what it says of calls that fail. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { once } from 'node:events';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { JsonObject } from '../../src/conversation/json.js';
 import { mcpServer, ToolError, type McpServerOptions } from '../../src/index.js';
@@ -75,6 +78,54 @@ test('a server that cannot be reached is not tried again at once', async () => {
   vi.advanceTimersByTime(250);
   await expect(call('pid')).rejects.toThrow(Unreachable);
   expect(log).toHaveLength(2);
+});
+
+describe('a program that cannot be started', () => {
+  const command = 'there-is-no-such-program';
+  test.each<[string, Partial<McpServerOptions>, string]>([
+    ['is not there', { command }, `the program ${command} is not there on this worker (ENOENT); install it`],
+    ['is a folder', { command: tmpdir() }, `the program ${tmpdir()} may not be used by this worker (EACCES); install`],
+    [
+      'has no folder',
+      { cwd: '/nowhere/at-all' },
+      'the folder /nowhere/at-all (cwd) is not there on this worker (ENOENT); ',
+    ],
+    [
+      'is a path through a file',
+      { command: `${process.execPath}/x` },
+      `/x is not there on this worker (ENOTDIR); install`,
+    ],
+    ['has a file as its folder', { cwd: process.execPath }, `the folder ${process.execPath} (cwd) is not there on`],
+  ])('%s: told once, and no reason to try again', async (_, more, words) => {
+    linkTo({ ...oddServer('plain'), ...more } as McpServerOptions);
+    const failure: unknown = await call('pid').catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(Unreachable);
+    expect(failure).toMatchObject({ isFinal: true });
+    const { message } = failure as Unreachable;
+    expect(message).toContain('The MCP server odd cannot be reached: the ');
+    expect(message).toContain(words);
+    expect(message).not.toMatch(/cause|spawn/);
+    expect(log).toEqual([message]);
+  });
+
+  test('but one that ends, or nobody at a port, may be there later', async () => {
+    linkTo(oddServer('exit'));
+    await expect(call('pid')).rejects.toMatchObject({ isFinal: false });
+    linkTo({ name: 'nobody', url: 'http://127.0.0.1:1/mcp' });
+    await expect(call('pid')).rejects.toMatchObject({ isFinal: false });
+  });
+
+  test('when it is there, the next run finds it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'everlap-mcp-'));
+    const cwd = join(folder, 'later');
+    linkTo(oddServer('plain', { cwd }));
+    await expect(call('pid')).rejects.toMatchObject({ isFinal: true });
+    await mkdir(cwd);
+    const answer = await call('pid');
+    expect(answer).toEqual(text(String(pids[0])));
+    await link?.close();
+    await rm(folder, { recursive: true });
+  });
 });
 
 test('a caller that gives up while the server starts does not end it for the others', async () => {
