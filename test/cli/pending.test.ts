@@ -126,3 +126,17 @@ it('does not say that nothing waits where it has not looked everywhere', async (
     stdout: 'Nothing waits for a person in the runs that were looked at.\n',
   });
 });
+
+it('fails where a run could not be asked, since no worker is there', async () => {
+  const id = idOf('nobody');
+  const queue = ['--task-queue', `nobody-${rig.taskQueue}`];
+  expect(await rig.run('run', AGENT, 'pay once', '--id', id, '--detach', ...queue, ...BARE)).toMatchObject({ code: 0 });
+  await eventually(async () => (await rig.run('list', ...BARE)).stdout.includes(id), 'the run to be listed');
+  expect(await rig.run('pending', '--limit', '1', ...BARE)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(
+      /^1 run cannot answer, since no worker polls the task queue "nobody-.*\n(.*\n)?everlap: 1 run of 1 could not be asked; .*\.\n$/,
+    ) as unknown,
+  });
+});

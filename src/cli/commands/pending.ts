@@ -1,8 +1,10 @@
 /** `everlap pending`: what waits for a person, over all runs. What was not looked at is told, on standard error. */
 import type { Command } from 'commander';
 import type { EverlapClient, RunView } from '../../client.js';
-import { sentenceOf } from '../cli-error.js';
-import { withSession } from '../connect.js';
+import { askAll } from '../ask-all.js';
+import { CliError, sentenceOf } from '../cli-error.js';
+import { withSession, type Session } from '../connect.js';
+import { count } from '../figures.js';
 import { atLeastOne, command, type CommonFlags } from '../options.js';
 import { note, oneLine, printJson, printLine } from '../output.js';
 import { callText, notShown, waitingRows } from '../waiting-call.js';
@@ -22,12 +24,14 @@ export function pendingCommand(): Command {
     .option('--limit <n>', 'runs to look at, at most', atLeastOne, 100)
     .option('--json', 'one JSON object a line')
     .option('--all', 'ask each running run, not only those that are marked as waiting or paused')
-    .action((flags: Flags) => withSession(flags, ({ client }) => pending(client, flags)));
+    .action((flags: Flags) => withSession(flags, (session) => pending(session, flags)));
 }
 
-async function pending(client: EverlapClient, flags: Flags): Promise<void> {
+/** @throws CliError where a run could not be asked: nobody is to take that for "nothing waits". */
+async function pending(session: Session, flags: Flags): Promise<void> {
+  const { client } = session;
   const { ids, others } = await runsToAsk(client, flags);
-  const views = await viewsOf(client, ids);
+  const views = await askAll(session, ids, (id) => client.handle(id).state());
   const rows = waitingRows(views);
   for (const row of rows) {
     if (flags.json) printJson(row);
@@ -36,9 +40,13 @@ async function pending(client: EverlapClient, flags: Flags): Promise<void> {
   for (const [id, view] of views) tellCut(id, view, views);
   if (others)
     note(`There are more ${others} than the newest ${ids.length}, and only those were looked at; see --limit.`);
-  if (rows.length > 0 || flags.json) return;
-  const wereAll = !others && views.size === ids.length;
-  printLine(`Nothing waits for a person${wereAll ? '' : ' in the runs that were looked at'}.`);
+  const silent = ids.length - views.size;
+  if (rows.length === 0 && !flags.json && (views.size > 0 || silent === 0)) {
+    printLine(`Nothing waits for a person${others || silent > 0 ? ' in the runs that were looked at' : ''}.`);
+  }
+  if (silent > 0) {
+    throw new CliError(`${count(silent, 'run')} of ${ids.length} could not be asked; what waits in them is not known.`);
+  }
 }
 
 /** `others`: what there are more of. */
@@ -63,18 +71,6 @@ async function newest(client: EverlapClient, limit: number, query: string, what:
   const ids: string[] = [];
   for await (const { id } of client.list({ limit: limit + 1, query })) ids.push(id);
   return ids.length > limit ? { ids: ids.slice(0, limit), others: what } : { ids };
-}
-
-async function viewsOf(client: EverlapClient, ids: readonly string[]): Promise<Map<string, RunView>> {
-  const views = new Map<string, RunView>();
-  for (const id of ids) {
-    try {
-      views.set(id, await client.handle(id).state());
-    } catch (error) {
-      note(`The run ${id} does not answer: ${sentenceOf(error)}`);
-    }
-  }
-  return views;
 }
 
 /** A run's own calls come first: where one of a run below is the last, those left out are of runs below as well. */
