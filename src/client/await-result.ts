@@ -41,7 +41,10 @@ export async function endOf(client: Client, execution: Execution): Promise<Agent
   try {
     const result = parseResult(await handle.result());
     if (result !== undefined) return result;
-    throw new Error(`The workflow ${workflowId} ended with something that is no AgentResult; is it an agentRun?`);
+    throw new Error(
+      `The workflow ${workflowId} completed with a result of its own, as one may that calls runAgent, and not with an ` +
+        `AgentResult. To read it: client.handle('${workflowId}').temporal.result()`,
+    );
   } catch (error) {
     if (error instanceof WorkflowContinuedAsNewError) return error.newExecutionRunId;
     if (!(error instanceof WorkflowFailedError)) throw error;

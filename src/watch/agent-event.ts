@@ -13,7 +13,7 @@ export interface EventPlace {
   readonly id: string;
   /** ISO 8601, of the history event. */
   readonly time: string;
-  /** From 1. */
+  /** From 1. Of one run, where a workflow has several. */
   readonly lap: number;
   /** Over all laps; 0 before the first. */
   readonly turn: number;
@@ -27,6 +27,7 @@ export type Via = 'signal' | 'update';
 export type EventBody =
   /** null where the workflow is a team's own that calls `runAgent`. */
   | { readonly type: 'run_started'; readonly agent: string | null; readonly task: string | null }
+  /** Lap and turn begin at 1 again where a team's own workflow runs another agent. */
   | { readonly type: 'lap_started' }
   /** `toolsOff`: the last words of a run that is at its limit; they count as no turn. */
   | { readonly type: 'turn_started'; readonly model: string; readonly activityId: string; readonly toolsOff?: true }
@@ -81,8 +82,12 @@ export type EventBody =
   | { readonly type: 'verify_started'; readonly command: string; readonly activityId: string }
   | { readonly type: 'verify_finished'; readonly exitCode: number | null; readonly output: string }
   | ContinuedAsNew
-  /** Always the last one. The same as `RunHandle.result()` gives. */
-  | { readonly type: 'ended'; readonly result: AgentResult };
+  /**
+   * Always the last one. The same as `RunHandle.result()` gives. `ownResult`: a team's own workflow that calls `runAgent` has
+   * completed with a result of its own, which `RunHandle.temporal.result()` gives; `result` has what its agents have used,
+   * and no output.
+   */
+  | { readonly type: 'ended'; readonly result: AgentResult; readonly ownResult?: true };
 
 /** Nothing goes on before a person has decided. `resumed` follows. */
 export interface Waiting {

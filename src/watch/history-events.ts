@@ -5,7 +5,7 @@
 import type { AgentResult } from '../agents/result.js';
 import { RESULT_MEMO, WORKFLOW_TYPE } from '../agents/wire.js';
 import type { AgentEvent, EventBody } from './agent-event.js';
-import type { HistoryContent, HistoryEvent } from './history-event.js';
+import type { Closed, HistoryContent, HistoryEvent } from './history-event.js';
 import { messageEvent } from './message-events.js';
 import { resultOf } from './result-of.js';
 import { Standing, type Change } from './standing.js';
@@ -18,6 +18,8 @@ export class HistoryTranslator {
   private at = { eventId: 0, time: '' };
   /** Of a cancelled run: its workflow returns none. */
   private resultLeft: AgentResult | undefined;
+  /** A team's workflow, which runs agents in it and may make anything of their results. */
+  private isOwnWorkflow = false;
   private readonly standing = new Standing();
   private readonly tally = new Tally();
   private readonly turns = new TurnEvents(this.tally, (body) => this.tell(body));
@@ -73,14 +75,21 @@ export class HistoryTranslator {
         return this.tell({ type: 'continued_as_new', ...event.successor });
       case 'closed': {
         this.turns.close();
-        const result = resultOf(event.how, this.resultLeft, this.tally, this.turns.lap);
-        return this.tell({ type: 'ended', result });
+        return this.ended(event.how);
       }
     }
   }
 
+  private ended(how: Closed): void {
+    const { lap } = this.turns;
+    if (this.isOwnWorkflow && how.status === 'completed' && wire.parseResult(how.result) === undefined)
+      return this.tell({ type: 'ended', result: this.tally.endedWithOwnResult(lap), ownResult: true });
+    this.tell({ type: 'ended', result: resultOf(how, this.resultLeft, this.tally, lap) });
+  }
+
   private executionStarted({ workflowType, input }: Extract<HistoryContent, { kind: 'execution_started' }>): void {
-    const run = workflowType === WORKFLOW_TYPE ? wire.RUN_INPUT.safeParse(input).data : undefined;
+    this.isOwnWorkflow = workflowType !== WORKFLOW_TYPE;
+    const run = this.isOwnWorkflow ? undefined : wire.RUN_INPUT.safeParse(input).data;
     if (run?.carried !== undefined) return this.turns.carry(run.carried);
     this.tell({ type: 'run_started', agent: run?.agent ?? null, task: run?.task ?? null });
   }

@@ -14,6 +14,8 @@ export type Figures = Pick<AgentResult, 'turns' | 'toolCalls' | 'usage' | 'costU
 export class Tally {
   private figures: Figures = { turns: 0, toolCalls: 0, usage: { input: 0, output: 0 }, costUsd: 0 };
   private prices: Prices = {};
+  /** Of runs before, where a workflow has several. */
+  private before = { turns: 0, laps: 0 };
 
   /** What earlier executions of the run have used. */
   carry({ turns, toolCalls, usage, costUsd }: Figures): void {
@@ -33,21 +35,32 @@ export class Tally {
   }
 
   turn(turn: number): void {
-    this.figures = { ...this.figures, turns: Math.max(this.figures.turns, turn) };
+    this.figures = { ...this.figures, turns: Math.max(this.figures.turns, this.before.turns + turn) };
+  }
+
+  /** Another run begins, which counts its own turns and laps from 1. */
+  nextRun(laps: number): void {
+    this.before = { turns: this.figures.turns, laps: this.before.laps + laps };
   }
 
   toolCall(): void {
     this.figures = { ...this.figures, toolCalls: this.figures.toolCalls + 1 };
   }
 
+  /** A workflow that ran agents has made something of its own of what they said. */
+  endedWithOwnResult(laps: number): AgentResult {
+    return { status: 'completed', reason: 'answered', ...this.so(laps) };
+  }
+
   endedFromOutside(status: 'failed' | 'cancelled', laps: number, message: string): AgentResult {
     return {
       ...(status === 'cancelled' ? { status, reason: 'cancelled' } : { status, reason: 'internal' }),
-      output: null,
-      ...this.figures,
-      laps,
-      unconsumedSteering: [],
+      ...this.so(laps),
       error: outsideEnd(message),
     };
+  }
+
+  private so(laps: number): Figures & Pick<AgentResult, 'output' | 'laps' | 'unconsumedSteering'> {
+    return { output: null, ...this.figures, laps: this.before.laps + laps, unconsumedSteering: [] };
   }
 }

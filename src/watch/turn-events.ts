@@ -35,6 +35,8 @@ export class TurnEvents {
   /** Tools that run as local activities; other tools are only asked there whether a call needs an approval. */
   private localTools: ReadonlySet<string> = new Set();
   private askingTools: ReadonlySet<string> = new Set();
+  /** An agent was looked up since the last model call: for a run that begins, or a handoff. */
+  private lookedUp = false;
   private readonly scheduled = new Map<number, Scheduled>();
   /** Calls of agents, by the event that started their runs. */
   private readonly children = new Map<number, { readonly callId: string; readonly agent: string }>();
@@ -137,6 +139,9 @@ export class TurnEvents {
 
   /** Tells the results of the turn before; returns the other new messages, which belong to the turn that they enter. */
   private enterTurn({ lap, turn, base, delta }: wire.SeenTurn): readonly wire.SeenMessage[] {
+    // After a handoff comes a new turn: turns count over all of a run.
+    if (this.lookedUp && turn <= this.turnTold) this.nextRun();
+    this.lookedUp = false;
     if (lap > this.lap) this.messages.reset([]);
     const news = this.messages.take(base.length, delta);
     this.hear(news.filter(({ role }) => role === 'tool'));
@@ -145,6 +150,14 @@ export class TurnEvents {
     this.lap = lap;
     this.turn = turn;
     return news.filter(({ role }) => role !== 'tool');
+  }
+
+  /** A team's own workflow runs another agent. */
+  private nextRun(): void {
+    this.tally.nextRun(this.lap);
+    this.messages.reset([]);
+    this.lapTold = 0;
+    this.turnTold = 0;
   }
 
   private activityCompleted({ scheduledId, result }: Of<'activity_completed'>): void {
@@ -248,6 +261,7 @@ export class TurnEvents {
 
   localActivity(event: Of<'local_activity' | 'local_activity_failed'>): void {
     if (event.activity === 'describeAgent') {
+      this.lookedUp = true;
       const spec = event.kind === 'local_activity' ? wire.SPEC.safeParse(event.result).data : undefined;
       if (spec !== undefined) this.pin(spec);
       return;

@@ -1,4 +1,5 @@
 /** What a watcher is told of a run, from the run's real history on a real server. */
+import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { defineTool } from 'everlap';
 import { RunArgumentError, RunNotFoundError, type AgentEvent, type RunHandle } from 'everlap/client';
@@ -329,4 +330,29 @@ test('a signal ends the events at once, without an error', async () => {
   expect(seen).toEqual(['run_started']);
   expect(await collect(run.events({ signal: controller.signal }))).toEqual([]);
   expect(typesOf(await collect(run.events({ follow: false })))).toEqual(['run_started']);
+});
+
+test("of a team's own workflow that runs two agents: two runs, and an end that is no failure", async () => {
+  rig = await startRig({
+    script: [text('One.'), text('Two.')],
+    worker: {
+      worker: { workflowsPath: fileURLToPath(new URL('../workflows/fixtures/calls-the-loop.ts', import.meta.url)) },
+    },
+  });
+  const workflowId = `${rig.taskQueue}-twice`;
+  const options = { taskQueue: rig.taskQueue, workflowId, args: ['Look.', ['', 'second']] };
+  expect(await rig.temporal.workflow.execute('reviewTwice', options)).toBe('One., Two.');
+  const run = rig.client.handle(workflowId);
+  const events = await collect(run.events());
+  const one = ['lap_started', 'turn_started', 'model_answered'];
+  expect(typesOf(events)).toEqual(['run_started', ...one, ...one, 'ended']);
+  expect(events.map(({ turn }) => turn)).toEqual([0, 1, 1, 1, 1, 1, 1, 1]);
+  const { result } = events.at(-1) as Extract<AgentEvent, { type: 'ended' }>;
+  expect(events.at(-1)).toMatchObject({ ownResult: true, result: { status: 'completed', output: null, turns: 2 } });
+  expect(result).not.toHaveProperty('error');
+  await expect(run.result()).rejects.toThrow(
+    `The workflow ${workflowId} completed with a result of its own, as one may that calls runAgent, and not with an ` +
+      `AgentResult. To read it: client.handle('${workflowId}').temporal.result()`,
+  );
+  expect(await run.temporal.result()).toBe('One., Two.');
 });

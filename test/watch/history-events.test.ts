@@ -388,14 +388,73 @@ describe('laps and executions', () => {
     });
     expect(told(events)).toEqual(['turn_started', 'continued_as_new']);
   });
+});
 
-  test("a team's own workflow: no agent and task, the rest the same", () => {
-    const events = translate({ kind: 'execution_started', workflowType: 'invoices', input: 17 }, ask(1, 0, [task]), {
-      kind: 'closed',
-      how: { status: 'completed', result: { invoices: 3 } },
-    });
+describe("a team's own workflow", () => {
+  const own: HistoryContent = { kind: 'execution_started', workflowType: 'invoices', input: 17 };
+  const closed = (result: unknown): HistoryContent => ({ kind: 'closed', how: { status: 'completed', result } });
+
+  test('no agent and task; it completes with a result of its own, which is no failure', () => {
+    const events = translate(own, spec(), ask(1, 0, [task]), answer(3, 'One.'), closed({ invoices: 3 }));
     expect(events[0]).toMatchObject({ type: 'run_started', agent: null, task: null });
-    expect(events.at(-1)).toMatchObject({ type: 'ended', result: { status: 'failed', reason: 'internal' } });
+    const figures = { output: null, turns: 1, laps: 1, toolCalls: 0, usage, costUsd: 10, unconsumedSteering: [] };
+    expect(events.at(-1)).toMatchObject({ type: 'ended', ownResult: true });
+    expect(events.at(-1)).toHaveProperty('result', { status: 'completed', reason: 'answered', ...figures });
+  });
+
+  test('what an agent of it gave is told as it is, where the workflow passes that on', () => {
+    const result = { status: 'exhausted', reason: 'max_turns', output: null, turns: 9, laps: 1, toolCalls: 0, usage };
+    const passed = { ...result, costUsd: null, unconsumedSteering: [] };
+    const end = translate(own, closed(passed)).at(-1);
+    expect(end).toHaveProperty('result', passed);
+    expect(end).not.toHaveProperty('ownResult');
+  });
+
+  test('an agentRun that completes with anything else has failed', () => {
+    const end = translate(started(), closed({ invoices: 3 })).at(-1);
+    expect(end).toMatchObject({ type: 'ended', result: { status: 'failed', reason: 'internal' } });
+    expect(end).not.toHaveProperty('ownResult');
+  });
+
+  test.each([
+    ['answered', answer(3, 'One.'), 'model_answered: One.'],
+    ['failed', failedWith(3, 'auth'), 'model_failed'],
+  ])('another agent after one that has %s begins anew, and is asked again where a call of it fails', (_, end, said) => {
+    const events = translate(
+      ...[own, spec(), ask(1, 0, [task, steering]), end, spec(), ask(1, 0, [task, steering])],
+      ...[
+        failedWith(6, 'transient'),
+        ask(1, 0, [task, steering]),
+        answer(8, 'Two.'),
+        ask(2, 3, []),
+        answer(10, 'Three.'),
+      ],
+      closed('done'),
+    );
+    expect(told(events)).toEqual([
+      'run_started',
+      ...['lap_started', 'turn_started', 'steering_taken: [STEERING] s', said],
+      ...['lap_started', 'turn_started', 'steering_taken: [STEERING] s', 'model_failed'],
+      ...['model_retrying', 'model_answered: Two.', 'turn_started', 'model_answered: Three.', 'ended'],
+    ]);
+    expect(events[5]).toMatchObject({ lap: 1, turn: 1 });
+    expect(events.at(-1)).toMatchObject({ result: { turns: said === 'model_failed' ? 2 : 3, laps: 2 } });
+  });
+
+  test('a handoff looks up an agent too, and begins nothing anew', () => {
+    const events = translate(
+      own,
+      spec(),
+      ask(1, 0, [task]),
+      calling(3, 'to_b'),
+      spec(),
+      ask(2, 2, []),
+      answer(6, 'B.'),
+    );
+    expect(told(events).slice(1)).toEqual([
+      ...['lap_started', 'turn_started', 'model_answered: ', 'turn_started', 'model_answered: B.'],
+    ]);
+    expect(events.at(-1)).toMatchObject({ turn: 2 });
   });
 });
 
