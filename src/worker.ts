@@ -21,7 +21,7 @@ import { createActivities } from './activities/index.js';
 import { RunCache } from './activities/run-cache.js';
 import { Shutdown } from './activities/shutdown.js';
 import { DEFAULT_TASK_QUEUE } from './agents/define-agent.js';
-import { mcpServersOf, type ConfigOptions } from './agents/define-config.js';
+import { defineConfig, mcpServersOf, type ConfigOptions } from './agents/define-config.js';
 import type { ArtifactStore } from './artifacts/artifact-store.js';
 import { folderArtifacts } from './artifacts/folder-artifacts.js';
 import { McpPool } from './mcp/pool.js';
@@ -64,7 +64,7 @@ const WORKFLOWS = fileURLToPath(new URL('./workflows/index.js', import.meta.url)
  * Everlap as a Temporal plugin, for `Worker.create({ plugins: [new EverlapPlugin({ agents })] })`.
  * A worker with workflows of its own (`workflowsPath`) adds `export * from 'everlap/workflows'` to them; one without gets
  * Everlap's prebuilt bundle.
- * @throws DefinitionError where two agents or tools of one name do not fit together.
+ * @throws DefinitionError as `defineConfig`.
  */
 export class EverlapPlugin extends SimplePlugin {
   private readonly shutdown: Shutdown;
@@ -75,7 +75,9 @@ export class EverlapPlugin extends SimplePlugin {
 
   constructor(options: EverlapPluginOptions) {
     const shutdown = new Shutdown();
-    const { externalStorage, artifacts = folderArtifacts() } = options;
+    const { cacheBytes = DEFAULT_CACHE_BYTES, ...config } = options;
+    defineConfig(config);
+    const { externalStorage, artifacts = folderArtifacts() } = config;
     const servers = mcpServersOf(options.agents);
     if (servers.size > 0) checkSdk();
     const mcp = new McpPool(servers, log);
@@ -86,7 +88,7 @@ export class EverlapPlugin extends SimplePlugin {
         ...options,
         artifacts,
         provider: options.provider ?? openaiChat(),
-        cache: new RunCache(options.cacheBytes ?? DEFAULT_CACHE_BYTES),
+        cache: new RunCache(cacheBytes),
         shutdown: () => shutdown.signal,
         storesLargePayloads: () => this.storesLargePayloads,
         mcp,

@@ -2,7 +2,7 @@
  * The local activity `describeAgent`: from an agent's definition and a run's settings to the spec that the run pins.
  * Checks what people typed into the run's input; what is wrong there ends the run at once, with a sentence.
  */
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { z } from 'zod';
 import { defineAgent, type AgentDefinition, type AgentOptions, type ModelOptions } from '../agents/define-agent.js';
 import { DefinitionError } from '../agents/definition-error.js';
@@ -96,7 +96,7 @@ function agentOf({ agents }: DescribeDependencies, name: string): AgentDefinitio
   const agent = agents.get(name);
   if (agent !== undefined) return agent;
   const message = `There is no agent "${cutText(name, 100)}" on this worker; it has: ${[...agents.keys()].join(', ')}.`;
-  throw ApplicationFailure.nonRetryable(cutText(message, MAX_SENTENCE), DESCRIBE_FAILURE.unknownAgent);
+  throw final(message, DESCRIBE_FAILURE.unknownAgent);
 }
 
 /** Settings go before the definition: whole fields, but single ones of limits, model, context and toolResult. */
@@ -121,5 +121,11 @@ function modelOptions(model: string | ModelOptions): ModelOptions {
 }
 
 function bad(message: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(cutText(message, MAX_SENTENCE), DESCRIBE_FAILURE.badRequest);
+  return final(message, DESCRIBE_FAILURE.badRequest);
+}
+
+/** The run says it, and fails: the SDK need not log it as well. */
+function final(message: string, type: string): ApplicationFailure {
+  const category = ApplicationFailureCategory.BENIGN;
+  return ApplicationFailure.create({ message: cutText(message, MAX_SENTENCE), type, nonRetryable: true, category });
 }

@@ -102,26 +102,12 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
   }
 }
 
-const KNOWN: Readonly<Record<keyof ConfigOptions, true>> = {
-  agents: true,
-  taskQueue: true,
-  workspaces: true,
-  artifacts: true,
-  provider: true,
-  prices: true,
-  externalStorage: true,
-};
-
 function checked(exported: unknown): ConfigOptions {
   if (typeof exported !== 'object' || exported === null) {
     throw new Error('it has no default export; it must end with `export default defineConfig({ agents: [...] })`.');
   }
   if (isAgent(exported)) {
     throw new Error('its default export is an agent; wrap it: `export default defineConfig({ agents: [...] })`.');
-  }
-  for (const field of Object.keys(exported)) {
-    if (field in KNOWN) continue;
-    throw new Error(`there is no field "${field}" in a config; the fields are ${Object.keys(KNOWN).join(', ')}.`);
   }
   if (!('agents' in exported) || !Array.isArray(exported.agents) || !exported.agents.every(isAgent)) {
     throw new Error('its agents must be a list of what defineAgent() returns.');

@@ -20,6 +20,7 @@ import {
   searchFiles,
   writeFile,
 } from 'everlap/tools';
+import { EverlapPlugin } from '../../src/worker.js';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 
@@ -120,4 +121,12 @@ test('options that are no object are refused with a sentence too', () => {
 test('a field that is undefined is one that is not there', () => {
   expect(() => tool({ aproval: undefined, approval: undefined })).not.toThrow();
   expect(() => server({ url: undefined })).not.toThrow();
+});
+
+test('a worker is as strict as a config', () => {
+  const agents = [defineAgent(clerk)];
+  const plugin = (options: object): EverlapPlugin => new EverlapPlugin({ agents, ...options });
+  expect(() => plugin({ workspcaes: '/srv' })).toThrow(/^The config has no field "workspcaes"/);
+  expect(() => plugin({ prices: { m: { input: 'much', output: 1 } } })).toThrow(/the price of m, input, is "much"/);
+  expect(() => plugin({ agents: [] })).toThrow(/needs agents/);
 });

@@ -80,7 +80,11 @@ describe('a config that does not', () => {
       `${DEFINE}export default defineAgent({ name: 'a', instructions: '', model: 'm' });`,
       /is an agent; wrap it/,
     ],
-    ['typo', `export default { agnets: [] };`, /there is no field "agnets" in a config; the fields are agents, /],
+    [
+      'typo',
+      `${DEFINE}export default { agents: [defineAgent({ name: 'a', instructions: '', model: 'm' })], prise: {} };`,
+      /The config has no field "?prise"?/,
+    ],
     ['no-agents', `${DEFINE}export default defineConfig({});`, /cannot be loaded: The config needs agents/],
     ['no-list', `export default { agents: 'a' };`, /its agents must be a list of what defineAgent\(\) returns/],
     ['odd-agent', `export default { agents: [{ name: 'a' }] };`, /its agents must be a list/],
