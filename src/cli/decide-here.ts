@@ -12,9 +12,9 @@ import { parsedArgs } from './waiting-call.js';
 const GONE = 'It does not wait any more: it was decided elsewhere, its time is over, or the run is to end.';
 
 /** A query writes nothing into the run's history. */
-const LOOK_EVERY_MS = 500;
+export const LOOK_EVERY_MS = 500;
 
-type Run = Pick<RunHandle, 'id' | 'state' | 'approve' | 'deny' | 'answer'>;
+export type Run = Pick<RunHandle, 'id' | 'state' | 'approve' | 'deny' | 'answer'>;
 
 export interface Here {
   /** Opened when there is something to ask: until then, keys are the shell's. */
@@ -38,7 +38,7 @@ async function decide(run: Run, call: PendingView, here: Here, signal: AbortSign
   const terminal = here.terminal();
   const withdrawn = new AbortController();
   const stopLooking = lookFor(run, call, withdrawn);
-  transcript.line(printable(`${questionText(call)}${whereItIsWhole(run, call, here)}${keysOf(call)}`));
+  transcript.line(printable(`${questionText(call)}${whereItIsWhole(run.id, call, here.options)}${keysOf(call)}`));
   transcript.asking = terminal;
   try {
     const line = await terminal.ask('> ', AbortSignal.any([signal, withdrawn.signal]), true);
@@ -91,9 +91,9 @@ function questionText(call: PendingView): string {
 }
 
 /** Nobody should have to decide on half of something. */
-function whereItIsWhole(run: Run, call: PendingView, { options }: Here): string {
+export function whereItIsWhole(id: string, call: PendingView, options: string): string {
   if (parsedArgs(call.args) !== undefined) return '';
-  return `\nIt is cut here; whole, in another terminal: everlap messages ${quoted(call.run ?? run.id)}${options}`;
+  return `\nIt is cut here; whole, in another terminal: everlap messages ${quoted(call.run ?? id)}${options}`;
 }
 
 function keysOf({ kind }: PendingView): string {
@@ -108,7 +108,7 @@ function chosen(call: PendingView, line: string): string {
 }
 
 /** As the model asked it; the arguments as they are where they are too long to be whole. */
-function askedOf({ kind, tool, args, run }: PendingView): { question: string; options: string[] } {
+export function askedOf({ kind, tool, args, run }: PendingView): { question: string; options: string[] } {
   const parsed = parsedArgs(args);
   const shown = parsed === undefined ? `${args}…` : args;
   if (kind === 'approval') {
@@ -140,7 +140,7 @@ function isGone({ callId, run, since }: PendingView, { pending, pendingCount }: 
 }
 
 /** undefined where the run does not answer now: whoever follows it is told what is wrong, and here nothing is known then. */
-async function viewOf(run: Run, signal: AbortSignal): Promise<RunView | undefined> {
+export async function viewOf(run: Pick<Run, 'state'>, signal: AbortSignal): Promise<RunView | undefined> {
   const view = await unlessAborted(
     run.state().catch(() => undefined),
     signal,

@@ -5,6 +5,7 @@ import { CliError, sentenceOf } from './cli-error.js';
 import { decideHere } from './decide-here.js';
 import { optionsText, quoted, type CommonFlags } from './options.js';
 import { note, printJson } from './output.js';
+import { tellWaiting } from './tell-waiting.js';
 import { Terminal } from './terminal.js';
 import { Transcript } from './transcript.js';
 import { HOW_TO_GET_A_WORKER } from './workers.js';
@@ -18,7 +19,7 @@ export interface FollowOptions {
   readonly signal: AbortSignal;
   /** Id of the last event that was seen already. */
   readonly after?: string;
-  /** Somebody sits at the terminal, and decides what waits for a person. */
+  /** Somebody sits at the terminal, and decides what waits for a person. Else it is told. */
   readonly attended?: boolean;
   /** The options that were given, for a command to type. */
   readonly flags?: CommonFlags;
@@ -33,7 +34,7 @@ export async function followRun(
   { json, signal, after, attended = false, flags = {} }: FollowOptions,
 ): Promise<Followed> {
   const transcript = json ? null : new Transcript();
-  const stopDeciding = attended && transcript ? startDeciding(run, transcript, flags) : undefined;
+  const stopDeciding = transcript ? startDeciding(run, transcript, { attended, flags }) : undefined;
   let last = after;
   const unseen = setTimeout(
     () => note(`No worker has taken up the run yet; ${HOW_TO_GET_A_WORKER}. The run waits.`),
@@ -74,11 +75,15 @@ export async function followRun(
 }
 
 /** Returns how to stop. */
-function startDeciding(run: RunHandle, transcript: Transcript, flags: CommonFlags): () => Promise<void> {
+function startDeciding(
+  run: RunHandle,
+  transcript: Transcript,
+  { attended, flags }: { readonly attended: boolean; readonly flags: CommonFlags },
+): () => Promise<void> {
   const stop = new AbortController();
   let terminal: Terminal | undefined;
   const here = { transcript, terminal: () => (terminal ??= new Terminal()), options: optionsText(flags) };
-  const deciding = decideHere(run, here, stop.signal);
+  const deciding = attended ? decideHere(run, here, stop.signal) : tellWaiting(run, here, stop.signal);
   return async () => {
     stop.abort();
     await deciding;

@@ -139,6 +139,23 @@ describe('everlap chat', () => {
     expect(again.stderr).not.toContain('stays open');
   });
 
+  it('says through a pipe what waits, and what decides it', async () => {
+    const chat = start(process.execPath, [MAIN, 'chat', 'desk', '--id', 'talk-pipe']);
+    let stdout = '';
+    chat.stdout?.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
+    const closed = once(chat, 'close');
+    chat.stdin?.end('pay now\n');
+    const told = /Approve pay \{"usd":5\}\?\n {2}everlap approve talk-pipe (\S+)\n/;
+    await eventually(async () => told.test(stdout), 'what waits to be told', 60_000);
+    const callId = told.exec(stdout)?.[1] ?? '';
+    const watching = rig.start(['watch', 'talk-pipe']);
+    await watching.waitFor(told);
+    await watching.end();
+    expect((await rig.run('approve', 'talk-pipe', callId)).code).toBe(0);
+    await closed;
+    expect(stdout).toContain('Result: paid 5\n');
+  });
+
   it('talks with an agent that has no session of its own', async () => {
     const { code, stdout } = await piped('one\ntwo\n/end\n', 'chat', 'plain');
     expect(code).toBe(0);

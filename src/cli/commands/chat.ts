@@ -14,6 +14,7 @@ import { onInterrupt } from '../interrupts.js';
 import { command, optionsText, quoted, type CommonFlags } from '../options.js';
 import { note, printable, printLine, styled } from '../output.js';
 import { settingsOf } from '../settings.js';
+import { tellWaiting } from '../tell-waiting.js';
 import { isAttended, Terminal } from '../terminal.js';
 import { Transcript } from '../transcript.js';
 import { lookForWorker } from '../workers.js';
@@ -101,13 +102,13 @@ async function say(one: Chat, line: string, before: Shown): Promise<Shown | 'lef
   const done = new AbortController();
   const until = AbortSignal.any([signal, done.signal]);
   const here = { terminal: () => terminal, transcript, options: optionsText(flags) };
-  const deciding = isAttended() ? decideHere(run, here, until) : undefined;
+  const deciding = isAttended() ? decideHere(run, here, until) : tellWaiting(run, here, until);
   try {
     return await showAnswer(run, asked, { transcript, signal, before });
   } finally {
     done.abort();
-    transcript.stop();
     await deciding;
+    transcript.stop();
   }
 }
 
