@@ -73,7 +73,10 @@ export type EventBody =
     }
   | { readonly type: 'mode_changed'; readonly mode: Mode; readonly via: Via }
   | { readonly type: 'cancel_requested'; readonly reason?: string }
-  /** A signal whose argument made no sense: the run goes on as if it had not come. */
+  /**
+   * A signal whose argument made no sense, or an update that the run has refused after all (what it said stands before, as an
+   * event of its own): the run goes on as if it had not come.
+   */
   | { readonly type: 'message_ignored'; readonly name: string; readonly problem: string }
   | { readonly type: 'compaction_started'; readonly activityId: string }
   /** `problem`: a sentence, where there is no summary. */

@@ -175,6 +175,10 @@ export class HistoryDecoder {
       const answer = await this.first(answered.outcome.success, this.context);
       return { kind: 'update_completed', acceptedId: Number(answered.acceptedEventId), answer };
     }
+    if (answered?.outcome?.failure) {
+      const problem = answered.outcome.failure.message ?? '';
+      return { kind: 'update_refused', acceptedId: Number(answered.acceptedEventId), problem };
+    }
     const cancel = event.workflowExecutionCancelRequestedEventAttributes;
     return cancel ? { kind: 'cancel_requested', reason: cancel.cause ?? '' } : undefined;
   }

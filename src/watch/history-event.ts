@@ -41,6 +41,8 @@ export type HistoryContent =
   | { readonly kind: 'child_closed'; readonly startedId: number; readonly result: unknown }
   | { readonly kind: 'message'; readonly name: string; readonly argument: unknown; readonly via: 'signal' | 'update' }
   | { readonly kind: 'update_completed'; readonly acceptedId: number; readonly answer: unknown }
+  /** The run had accepted it, and found out then that it cannot do as it says. */
+  | { readonly kind: 'update_refused'; readonly acceptedId: number; readonly problem: string }
   | { readonly kind: 'memo'; readonly fields: Readonly<Record<string, unknown>> }
   | { readonly kind: 'search_attributes'; readonly fields: Readonly<Record<string, unknown>> }
   | { readonly kind: 'cancel_requested'; readonly reason: string }

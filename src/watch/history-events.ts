@@ -20,6 +20,8 @@ export class HistoryTranslator {
   private resultLeft: AgentResult | undefined;
   /** A team's workflow, which runs agents in it and may make anything of their results. */
   private isOwnWorkflow = false;
+  /** Names of updates under way, by the event that accepted them. */
+  private readonly updates = new Map<number, string>();
   private readonly standing = new Standing();
   private readonly tally = new Tally();
   private readonly turns = new TurnEvents(this.tally, (body) => this.tell(body));
@@ -57,12 +59,17 @@ export class HistoryTranslator {
       case 'local_activity_failed':
         return this.turns.localActivity(event);
       case 'message': {
-        if (event.via === 'update') this.standing.updateAccepted(event.eventId, event.name);
         const body = messageEvent(event);
-        return body && this.tell(body);
+        if (body === undefined) return;
+        if (event.via === 'update') this.updates.set(event.eventId, event.name);
+        return this.tell(body);
       }
       case 'update_completed':
-        return this.stands(this.standing.updateCompleted(event.acceptedId, event.answer));
+        return this.stands(this.standing.answered(this.updateEnds(event.acceptedId), event.answer));
+      case 'update_refused': {
+        const name = this.updateEnds(event.acceptedId);
+        return name === undefined ? undefined : this.tell({ type: 'message_ignored', name, problem: event.problem });
+      }
       case 'search_attributes':
         return this.stands(this.standing.is(event.fields['EverlapStatus']));
       case 'memo':
@@ -92,6 +99,12 @@ export class HistoryTranslator {
     const run = this.isOwnWorkflow ? undefined : wire.RUN_INPUT.safeParse(input).data;
     if (run?.carried !== undefined) return this.turns.carry(run.carried);
     this.tell({ type: 'run_started', agent: run?.agent ?? null, task: run?.task ?? null });
+  }
+
+  private updateEnds(acceptedId: number): string | undefined {
+    const name = this.updates.get(acceptedId);
+    this.updates.delete(acceptedId);
+    return name;
   }
 
   private stands(change: Change | undefined): void {

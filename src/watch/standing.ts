@@ -7,17 +7,9 @@ export type Change = 'resumed' | Exclude<Status, 'running'>;
 
 export class Standing {
   private status: Status = 'running';
-  /** Names of accepted updates, by the event that accepted them. */
-  private readonly updates = new Map<number, string>();
-
-  updateAccepted(eventId: number, name: string): void {
-    this.updates.set(eventId, name);
-  }
 
   /** Updates of pause and resume answer when the run stands, or goes on: with its status. */
-  updateCompleted(acceptedId: number, answer: unknown): Change | undefined {
-    const name = this.updates.get(acceptedId);
-    this.updates.delete(acceptedId);
+  answered(name: string | undefined, answer: unknown): Change | undefined {
     return (name === 'pause' || name === 'resume') && isJsonObject(answer) ? this.is(answer['status']) : undefined;
   }
 

@@ -4,7 +4,7 @@ import type { AgentEvent } from 'everlap/client';
 import { calls, text } from 'everlap/testing';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { startRig, type Rig } from '../support/rig.js';
+import { eventually, startRig, type Rig } from '../support/rig.js';
 
 let rig: Rig;
 afterEach(() => rig.stop({ verify: false }));
@@ -53,4 +53,26 @@ test('a run waits for a decision, is told of it, and goes on', async () => {
   );
   const told = events.flatMap((event) => (event.type === 'tool_finished' ? [[event.callId, event.text]] : []));
   expect(told.sort()).toEqual(results.sort());
+});
+
+test('a decision that the run refuses is told as refused', async () => {
+  rig = await startRig({
+    agent: { tools: [tool('send', 'always')] },
+    script: [calls([{ name: 'send', arguments: { to: 'x' }, id: 'c' }]), text('Sent.')],
+  });
+  const run = await rig.start();
+  await eventually(async () => (await run.state()).pending.length === 1);
+  await expect(run.approve({ callId: 'c', args: { to: 3 } })).rejects.toThrow(
+    /approve was refused: the arguments do not fit/,
+  );
+  await run.approve('c');
+  await run.result();
+  const told: AgentEvent[] = [];
+  for await (const event of run.events()) told.push(event);
+  const decisions = told.filter(({ type }) => type === 'decision_received' || type === 'message_ignored');
+  expect(decisions).toMatchObject([
+    { type: 'decision_received', callId: 'c' },
+    { type: 'message_ignored', name: 'approve', problem: expect.stringMatching(/do not fit the tool send/) as string },
+    { type: 'decision_received', callId: 'c' },
+  ]);
 });
