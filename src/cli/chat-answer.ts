@@ -11,7 +11,7 @@ const EVENTS_AFTER_MS = 3000;
 const TRY_AGAIN_MS = 100;
 
 export interface Showing {
-  readonly transcript: Pick<Transcript, 'show' | 'line'>;
+  readonly transcript: Pick<Transcript, 'show' | 'keepUp' | 'line'>;
   /** Leaves, before the answer is there. */
   readonly signal: AbortSignal;
   readonly before: Shown;
@@ -39,7 +39,7 @@ export async function showAnswer(
     }
     if (event.type === 'run_started' && ended !== undefined) transcript.line(styled('yellow', endedText(ended)));
     if ('id' in event) last = event;
-    if (!isOfChat(event)) return;
+    if (!isOfChat(event)) return transcript.keepUp(event);
     transcript.show(event);
     if (event.type === 'model_answered' && event.toolCalls.length === 0) shownTurn = event.turn;
     if (shownTurn >= turnWanted) stop.abort();

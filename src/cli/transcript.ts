@@ -3,9 +3,10 @@
  * to standard output; knows nothing of connections.
  */
 import { tokensOf } from '../workflows/limits.js';
-import type { AgentResult } from '../agents/result.js';
 import type { LiveEvent } from '../watch/agent-event.js';
 import { showText, type ShownText } from '../watch/shown-text.js';
+import { argsText, CallsUnderWay } from './calls-under-way.js';
+import { doingAfter, IDLE } from './doing.js';
 import { count, durationText, usdText } from './figures.js';
 import { oneLine, print, printable, styled } from './output.js';
 import { CLEAR_LINE, StatusLine } from './status-line.js';
@@ -23,12 +24,16 @@ type Of<Type extends LiveEvent['type']> = Extract<LiveEvent, { readonly type: Ty
 
 export class Transcript {
   private readonly status = new StatusLine(() => (this.atLineStart && this.asking === null ? this.progress() : null));
-  private readonly startedAt: number;
+  /** By the watcher's clock. */
+  private readonly watchedFrom: number;
+  /** By the events' own times, where its start was seen. */
+  private startedAt: number | null = null;
   private atLineStart = true;
   private doing = 'starting';
   private turn = 0;
   private tokens = 0;
   private toolCalls = 0;
+  private readonly calls = new CallsUnderWay();
   /** The last answer's, which is shown already. */
   private lastText: string | null = null;
   /** Of the answer that is being made. */
@@ -38,23 +43,22 @@ export class Transcript {
   asking: { again(): void } | null = null;
 
   constructor(private readonly now: () => number = Date.now) {
-    this.startedAt = now();
+    this.watchedFrom = now();
   }
 
   show(event: LiveEvent): void {
+    const wasIdle = this.doing === IDLE;
+    this.keepUp(event);
     switch (event.type) {
       case 'run_started':
         return this.line(styled('dim', `Agent ${event.agent ?? 'of a workflow'}: ${oneLine(event.task ?? '', 300)}`));
       case 'lap_started':
         return event.lap > 1 ? this.line(styled('bold', `Lap ${event.lap}`)) : undefined;
       case 'turn_started':
-        this.turn = event.turn;
-        this.doing = `${event.model} is asked`;
         this.line();
-        return this.line(`${styled('bold', `Turn ${event.turn}`)} ${styled('dim', `· ${event.model}${this.soFar()}`)}`);
-      case 'thinking':
-        this.doing = `thinking, ${count(event.characters, 'character')}`;
-        return;
+        return this.line(
+          `${styled('bold', `Turn ${event.turn}`)} ${styled('dim', `· ${event.model}${this.soFar(timeOf(event))}`)}`,
+        );
       case 'tokens':
         return this.say(event);
       case 'model_answered':
@@ -67,7 +71,7 @@ export class Transcript {
       case 'model_retrying':
         return this.trouble(`${event.model} is asked again (${event.cause.replaceAll('_', ' ')}).`);
       case 'tool_started':
-        this.doing = `${event.name} runs`;
+        this.calls.started(event);
         return this.line(styled('cyan', `→ ${event.name} ${oneLine(argsText(event.args), SHOWN_CHARS)}`.trimEnd()));
       case 'tool_finished':
         return this.toolFinished(event);
@@ -90,32 +94,41 @@ export class Transcript {
       case 'waiting':
       case 'idle':
       case 'resumed':
-        return this.stands(event.type);
+        if (event.type === 'resumed' && wasIdle) return;
+        return this.line(styled('yellow', STANDS[event.type]));
       case 'limits_changed':
         return this.line(styled('yellow', `Limits changed: ${oneLine(argsText(event.limits), SHOWN_CHARS)}`));
       case 'decision_received':
         return this.line(styled('yellow', `Decision on ${event.callId}: ${event.decision}`));
       case 'message_ignored':
         return this.trouble(`A ${event.name} was ignored: ${event.problem}`);
-      case 'compaction_started':
-        this.doing = 'the conversation is compacted';
-        return;
       case 'compaction_done':
         return this.line(
           styled('dim', event.problem === undefined ? 'The conversation was compacted.' : oneLine(event.problem, 300)),
         );
       case 'verify_started':
-        this.doing = 'the work is verified';
         return this.line(styled('cyan', `→ verify: ${oneLine(event.command, SHOWN_CHARS)}`));
       case 'verify_finished':
         return this.verified(event);
       case 'continued_as_new':
         return this.line(styled('dim', 'Goes on in a new execution.'));
       case 'ended':
-        return this.ended(event.result);
+        return this.ended(event);
       default:
-        return; // a newer worker's: nothing that this version could say about it
+        return; // only where it stands; or a newer worker's: nothing that this version could say about it
     }
+  }
+
+  /** Where the run stands, for the status line, without a line of its own. */
+  keepUp(event: LiveEvent): void {
+    this.turn = event.turn;
+    this.doing = doingAfter(event) ?? this.doing;
+    if (event.type === 'tool_started') this.toolCalls += 1;
+    if (event.type !== 'run_started') return;
+    // Also told of a run that begins anew, after a reset.
+    this.startedAt = timeOf(event);
+    this.tokens = 0;
+    this.toolCalls = 0;
   }
 
   /** A line of the command's own, in between. */
@@ -142,13 +155,12 @@ export class Transcript {
     if (!this.atLineStart) this.write('\n');
     this.lastText = event.text;
     this.tokens += tokensOf(event.usage);
-    this.doing = 'answered';
   }
 
-  private toolFinished({ name, text, isError }: Of<'tool_finished'>): void {
-    this.toolCalls += 1;
+  private toolFinished(event: Of<'tool_finished'>): void {
+    const { text, isError } = event;
     const lines = text.split('\n').length;
-    const shown = `${name}: ${oneLine(text, SHOWN_CHARS)}${lines > 1 ? ` (${lines} lines)` : ''}`;
+    const shown = `${this.calls.finished(event)}: ${oneLine(text, SHOWN_CHARS)}${lines > 1 ? ` (${lines} lines)` : ''}`;
     this.line(isError ? styled('red', `✗ ${shown}`) : styled('dim', `← ${shown}`));
   }
 
@@ -158,19 +170,13 @@ export class Transcript {
     this.line(styled('red', `✗ verify: ${how}${output === '' ? '' : `: ${oneLine(output, SHOWN_CHARS)}`}`));
   }
 
-  private stands(how: keyof typeof STANDS): void {
-    const wasIdle = this.doing === 'idle';
-    this.doing = how;
-    if (!(wasIdle && how === 'resumed')) this.line(styled('yellow', STANDS[how]));
-  }
-
   private trouble(text: string): void {
     this.line(styled('yellow', oneLine(text, 500)));
   }
 
-  private ended(result: AgentResult): void {
+  private ended(event: Of<'ended'>): void {
     const { status, reason, output, error, forceFinishReason, turns, toolCalls, usage, costUsd, unconsumedSteering } =
-      result;
+      event.result;
     this.line();
     const colour = status === 'completed' ? 'green' : status === 'failed' ? 'red' : 'yellow';
     const figures = [
@@ -178,7 +184,7 @@ export class Transcript {
       count(toolCalls, 'tool call'),
       count(tokensOf(usage), 'token'),
       usdText(costUsd),
-      durationText(this.now() - this.startedAt),
+      ...(this.startedAt === null ? [] : [durationText(timeOf(event) - this.startedAt)]),
     ];
     this.line(
       `${styled('bold', styled(colour, `${status} (${reason})`))} ${styled('dim', `· ${figures.join(' · ')}`)}`,
@@ -190,11 +196,14 @@ export class Transcript {
   }
 
   private progress(): string {
-    return `Turn ${this.turn} · ${this.doing}${this.soFar()}`;
+    const soFar = this.soFar(this.now()) || ` · ${durationText(this.now() - this.watchedFrom)}`;
+    return `${this.turn > 0 ? `Turn ${this.turn} · ` : ''}${this.doing}${soFar}`;
   }
 
-  private soFar(): string {
-    const time = durationText(this.now() - this.startedAt);
+  /** Nothing where the start was not seen: it would be the figures of a part. */
+  private soFar(now: number): string {
+    if (this.startedAt === null) return '';
+    const time = durationText(now - this.startedAt);
     if (this.tokens === 0) return ` · ${time}`;
     return ` · so far ${count(this.toolCalls, 'tool call')}, ${count(this.tokens, 'token')}, ${time}`;
   }
@@ -208,14 +217,8 @@ export class Transcript {
   }
 }
 
-/** `path=src pattern="a b"` */
-function argsText(args: object): string {
-  return Object.entries(args)
-    .map(
-      ([name, value]) =>
-        `${name}=${typeof value === 'string' && /^[^\s"]{1,60}$/.test(value) ? value : JSON.stringify(value)}`,
-    )
-    .join(' ');
+function timeOf({ time }: { readonly time: string }): number {
+  return Date.parse(time);
 }
 
 function because(reason: string | undefined): string {

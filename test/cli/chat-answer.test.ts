@@ -36,8 +36,11 @@ const ANSWERED: LiveEvent = {
 };
 
 /** Each list: the events of the run that has the id when they are asked for. */
-async function shown(...runs: readonly (readonly LiveEvent[])[]): Promise<{ said: string[]; last: unknown }> {
+async function shown(
+  ...runs: readonly (readonly LiveEvent[])[]
+): Promise<{ said: string[]; kept: string[]; last: unknown }> {
   const said: string[] = [];
+  const kept: string[] = [];
   let asked = 0;
   const last = await showAnswer(
     {
@@ -49,13 +52,14 @@ async function shown(...runs: readonly (readonly LiveEvent[])[]): Promise<{ said
     {
       transcript: {
         show: (event) => void (event.type === 'model_answered' && said.push(event.text)),
+        keepUp: ({ type }) => void kept.push(type),
         line: (line = '') => void said.push(line),
       },
       signal: new AbortController().signal,
       before: { id: 'old:8:0', time: '2026-01-01T00:00:01.000Z' },
     },
   );
-  return { said, last };
+  return { said, kept, last };
 }
 
 test('the answer of a new run is not taken for one of the conversation that has ended', async () => {
@@ -69,4 +73,14 @@ test('an end with the answer is no end before it', async () => {
   expect(said).toEqual(['Of the new one.']);
   // It is told when something more is said.
   expect(last).toMatchObject({ id: 'old:8:1' });
+});
+
+test('what is not shown of a chat is kept up with all the same, for the status line', async () => {
+  const { said, kept } = await shown([
+    { ...at('new:2:0', 2), type: 'turn_started', model: 'm', activityId: '1' },
+    { ...at('new:3:0', 3), type: 'waiting', calls: [] },
+    ANSWERED,
+  ]);
+  expect(said).toEqual(['Of the new one.']);
+  expect(kept).toEqual(['turn_started', 'waiting']);
 });

@@ -1,6 +1,7 @@
 /** What is pure of the command: figures, texts that are safe to show, settings, links, and the transcript of a run. */
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { doingAfter } from '../../src/cli/doing.js';
 import { count, durationText, usdText } from '../../src/cli/figures.js';
 import { watchCommand } from '../../src/cli/follow-run.js';
 import { oneLine, printable } from '../../src/cli/output.js';
@@ -57,6 +58,23 @@ describe('settings', () => {
 
 describe('the transcript', () => {
   const at = { id: 'x:1:0', time: '2026-01-01T00:00:00.000Z', lap: 1, turn: 1 };
+  const started: LiveEvent = { ...at, type: 'run_started', agent: 'a', task: 'T' };
+  const turn = (time: string): LiveEvent => ({
+    ...at,
+    time,
+    turn: 2,
+    type: 'turn_started',
+    model: 'm',
+    activityId: '1',
+  });
+  const runs = (callId: string, args: Record<string, string>): LiveEvent => ({
+    ...at,
+    type: 'tool_started',
+    callId,
+    name: 'look',
+    args,
+  });
+  const ran = (callId: string): LiveEvent => ({ ...at, type: 'tool_finished', callId, name: 'look', text: 'seen' });
   const answered = (text: string): LiveEvent => ({
     ...at,
     type: 'model_answered',
@@ -113,8 +131,9 @@ describe('the transcript', () => {
   });
 
   it('tells how it ended, and what came too late', () => {
-    const text = shown(answered('The end.'), {
+    const text = shown(started, answered('The end.'), {
       ...at,
+      time: '2026-01-01T00:00:21.000Z',
       type: 'ended',
       result: {
         status: 'exhausted',
@@ -129,7 +148,49 @@ describe('the transcript', () => {
       },
     });
     expect(text).toBe(
-      'The end.\n\nexhausted (max_turns) · 1 turn · 0 tool calls · 15 tokens · cost unknown · 0:00\nA summary.\nCame too late (steer): more\n',
+      'Agent a: T\nThe end.\n\nexhausted (max_turns) · 1 turn · 0 tool calls · 15 tokens · cost unknown · 0:21\nA summary.\nCame too late (steer): more\n',
     );
+  });
+
+  it('counts calls that were run, as the result does, and the time of the events', () => {
+    const text = shown(
+      started,
+      answered('Hm.'),
+      runs('a', {}),
+      ran('a'),
+      ran('denied'),
+      turn('2026-01-01T00:00:07.000Z'),
+    );
+    expect(text).toContain('Turn 2 · m · so far 1 tool call, 15 tokens, 0:07\n');
+  });
+
+  it('leaves out figures of a part where the start was not seen', () => {
+    expect(shown(answered('Hm.'), turn('2026-01-01T00:00:07.000Z'))).toContain('Turn 2 · m\n');
+  });
+
+  it('says which call a result is of, where the name of the tool does not', () => {
+    const text = shown(
+      runs('a', { at: 'x' }),
+      runs('b', { at: 'y' }),
+      ran('b'),
+      ran('a'),
+      runs('c', { at: 'z' }),
+      ran('c'),
+    );
+    expect(text.match(/← .*/g)).toEqual(['← look (at=y): seen', '← look (at=x): seen', '← look: seen']);
+    expect(shown(ran('denied'))).toBe('← look (denied): seen\n');
+  });
+});
+
+describe('the status line', () => {
+  const at = { id: 'x:1:0', time: '2026-01-01T00:00:00.000Z', lap: 1, turn: 1 };
+
+  it('does not say "answered" where the answer is calls, and says that something waits', () => {
+    const call = { id: 'c', name: 'pay', arguments: '{}' };
+    const answer = { ...at, type: 'model_answered', model: 'm', text: '', usage: { input: 1, output: 1 } } as const;
+    expect(doingAfter({ ...answer, toolCalls: [call] })).toBe('tools are called');
+    expect(doingAfter({ ...answer, toolCalls: [] })).toBe('answered');
+    expect(doingAfter({ ...at, type: 'waiting', calls: [] })).toBe('waits for a decision');
+    expect(doingAfter({ ...at, type: 'steering_taken', text: 'x' })).toBeUndefined();
   });
 });
