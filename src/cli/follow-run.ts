@@ -3,15 +3,15 @@ import type { AgentResult } from '../agents/result.js';
 import type { RunHandle } from '../client/run-handle.js';
 import { CliError, sentenceOf } from './cli-error.js';
 import { decideHere } from './decide-here.js';
+import { waitsFor } from './not-begun.js';
 import { optionsText, quoted, type CommonFlags } from './options.js';
 import { note, printJson } from './output.js';
 import { tellWaiting } from './tell-waiting.js';
 import { Terminal } from './terminal.js';
 import { Transcript } from './transcript.js';
-import { HOW_TO_GET_A_WORKER } from './workers.js';
 
-/** A run that nobody has taken up by then is worth a word. */
-const NO_WORKER_AFTER_MS = 10_000;
+/** A run of which nothing is heard by then is worth a word. */
+const UNHEARD_AFTER_MS = 10_000;
 
 export interface FollowOptions {
   readonly json: boolean;
@@ -36,14 +36,12 @@ export async function followRun(
   const transcript = json ? null : new Transcript();
   const stopDeciding = transcript ? startDeciding(run, transcript, { attended, flags }) : undefined;
   let last = after;
-  const unseen = setTimeout(
-    () => note(`No worker has taken up the run yet; ${HOW_TO_GET_A_WORKER}. The run waits.`),
-    NO_WORKER_AFTER_MS,
-  );
+  const unheard = new AbortController();
+  const unseen = setTimeout(() => void tellNotBegun(run, unheard.signal), UNHEARD_AFTER_MS);
   try {
     const onRetry = (error: Error): void => note(`The connection is lost and tried again (${sentenceOf(error)}).`);
     for await (const event of run.live({ signal, onRetry, ...(after !== undefined && { after }) })) {
-      if (event.type !== 'run_started' && event.type !== 'lap_started') clearTimeout(unseen);
+      if (event.type !== 'run_started' && event.type !== 'lap_started') unheard.abort();
       if ('id' in event) last = event.id;
       if (event.type !== 'ended') {
         if (transcript) transcript.show(event);
@@ -66,12 +64,21 @@ export async function followRun(
     );
   } finally {
     clearTimeout(unseen);
+    unheard.abort();
     await stopDeciding?.();
     transcript?.stop();
   }
   throw new CliError(
     `The events of the run ${run.id} stopped before its end; to watch on: ${watchCommand(run.id, flags, last)}`,
   );
+}
+
+/** @param signal aborts when something is heard of the run. */
+async function tellNotBegun(run: RunHandle, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  // Where the server does not answer now, that is told as a lost connection.
+  const found = await run.temporal.describe().catch(() => undefined);
+  if (found !== undefined && !signal.aborted) note(waitsFor(found.raw));
 }
 
 /** Returns how to stop. */

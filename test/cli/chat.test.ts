@@ -156,6 +156,20 @@ describe('everlap chat', () => {
     expect(stdout).toContain('Result: paid 5\n');
   });
 
+  it('does not go on with a conversation of another agent without a word', async () => {
+    expect((await piped('one\n', 'chat', 'desk', '--id', 'talk-3')).code).toBe(0);
+    expect(await piped('two\n', 'chat', 'plain', '--id', 'talk-3')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^everlap: The conversation talk-3 is with the agent desk, not with plain; /,
+      ) as unknown,
+    });
+    // It has ended: what comes is a new one, and anybody's.
+    expect((await piped('/end\n', 'chat', 'desk', '--id', 'talk-3')).code).toBe(0);
+    const other = await piped('three\n/end\n', 'chat', 'plain', '--id', 'talk-3');
+    expect(other).toMatchObject({ code: 0, stdout: expect.stringContaining('Heard 1: three') as unknown });
+  });
+
   it('talks with an agent that has no session of its own', async () => {
     const { code, stdout } = await piped('one\ntwo\n/end\n', 'chat', 'plain');
     expect(code).toBe(0);

@@ -5,7 +5,7 @@ import type { RunSettings } from '../../agents/run-input.js';
 import { RunEndedError, RunNotFoundError, type RunHandle } from '../../client.js';
 import { CliError, sentenceOf } from '../cli-error.js';
 import { showAnswer, type Shown } from '../chat-answer.js';
-import { endedText, upToNow, type UpToNow } from '../chat-end.js';
+import { endedText, otherAgentNote, upToNow, type UpToNow } from '../chat-end.js';
 import { agentConfig, type KnownAgent } from '../config-file.js';
 import { withSession, type Session } from '../connect.js';
 import { decideHere } from '../decide-here.js';
@@ -60,7 +60,7 @@ async function chat(agent: string, flags: Flags): Promise<number> {
     try {
       const one: Chat = { session, agent, run: session.client.handle(id), flags, settings, terminal, signal };
       printLine(`${styled('bold', 'Chat')} ${id}`);
-      return await talk(one, await showSoFar(one.run, signal));
+      return await talk(one, await showSoFar(one));
     } finally {
       terminal.close();
       stop();
@@ -125,24 +125,38 @@ async function end(run: RunHandle): Promise<number> {
 }
 
 /** What was said before, where the conversation is there already. */
-async function showSoFar(run: RunHandle, signal: AbortSignal): Promise<UpToNow> {
+async function showSoFar({ agent, run, signal }: Chat): Promise<UpToNow> {
   try {
-    for (const message of await run.messages()) {
+    const messages = await run.messages();
+    const now = await upToNow(run, null, { signal, onRetry: tellRetry });
+    if (now.agent !== undefined) {
+      const other = otherAgentNote(run.id, { named: agent, began: now.agent, now: (await run.state()).agent });
+      if (other !== undefined) note(other);
+    }
+    for (const message of messages) {
       if (message.role === 'user' && (message.kind === 'task' || message.kind === 'follow_up')) {
         printLine(`${styled('bold', 'you>')} ${printable(message.text)}`);
       } else if (message.role === 'assistant' && message.text.trim() !== '') printLine(printable(message.text));
     }
+    if (now.ended !== undefined) tellEnded(now.ended);
+    return now;
   } catch (error) {
     if (error instanceof RunNotFoundError) return { last: null };
     throw error;
   }
-  return tellEnd(run, null, signal);
 }
 
 /** Says it where the conversation has ended since the last event that was shown: what is said next, it does not hear. */
 async function tellEnd(run: RunHandle, shown: Shown, signal: AbortSignal): Promise<UpToNow> {
-  const onRetry = (error: Error): void => note(`The connection is lost and tried again (${sentenceOf(error)}).`);
-  const now = await upToNow(run, shown, { signal, onRetry });
-  if (now.ended !== undefined) printLine(styled('yellow', endedText(now.ended)));
+  const now = await upToNow(run, shown, { signal, onRetry: tellRetry });
+  if (now.ended !== undefined) tellEnded(now.ended);
   return now;
+}
+
+function tellEnded(why: string): void {
+  printLine(styled('yellow', endedText(why)));
+}
+
+function tellRetry(error: Error): void {
+  note(`The connection is lost and tried again (${sentenceOf(error)}).`);
 }
