@@ -2,7 +2,12 @@
  * One call of an agent as a child workflow: how it is started, what it may spend, and what its end means. Never the end of
  * the calling run. Cancel and the deadline come to it through the scope in which it runs, force-finish by signal.
  */
-import { ApplicationFailure, ChildWorkflowFailure, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import {
+  ApplicationFailure,
+  CancelledFailure,
+  ChildWorkflowFailure,
+  WorkflowExecutionAlreadyStartedError,
+} from '@temporalio/common';
 import {
   CancellationScope,
   ChildWorkflowCancellationType,
@@ -136,8 +141,12 @@ async function ended(
     const handle = await started();
     if (CancellationScope.current().consideredCancelled) await cancelAgain(run, handle.workflowId);
     const stop = passDown(run, handle);
-    const result = await endOf(run, child, handle).finally(stop);
-    settle(run, child, result);
+    const result = await endOf(handle).finally(stop);
+    settle(run, child, result ?? child.last);
+    if (result === null) {
+      run.note(`The run ${child.runId} was cancelled, and has not ended within ${END_WAIT_MS / 1000} seconds.`);
+      throw new CancelledFailure('The run was cancelled.');
+    }
     return outcomeOfChild(name, { result, lastText: child.last?.text ?? null }, maxChars);
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) {
@@ -164,24 +173,26 @@ function isResult(value: unknown): value is AgentResult {
 }
 
 /**
- * The child's result. After a cancel it is waited for so long only: a child whose own workflow tasks fail cannot end.
- * Then what it has told last is counted.
+ * The child's result. After a cancel it is waited for so long only, as a child whose own workflow tasks fail cannot end: null
+ * then.
  */
-async function endOf(run: Run, child: OpenChild, handle: ChildWorkflowHandle<AgentWorkflow>): Promise<AgentResult> {
-  let patience: CancellationScope | undefined;
+async function endOf(handle: ChildWorkflowHandle<AgentWorkflow>): Promise<AgentResult | null> {
+  let patience: CancellationScope | 'not needed' | undefined;
   const givenUp = CancellationScope.current().cancelRequested.catch(async (cancelled: unknown) => {
+    // Others of the same answer may be cancelled long after this one has ended.
+    if (patience === 'not needed') throw cancelled;
     await CancellationScope.nonCancellable(() => {
-      patience = new CancellationScope();
-      return patience.run(() => sleep(END_WAIT_MS));
+      const timer = new CancellationScope();
+      patience = timer;
+      return timer.run(() => sleep(END_WAIT_MS));
     });
-    run.note(`The run ${child.runId} was cancelled, and has not ended within ${END_WAIT_MS / 1000} seconds.`);
-    settle(run, child, child.last);
-    throw cancelled;
+    return null;
   });
   try {
     return await Promise.race([handle.result(), givenUp]);
   } finally {
-    patience?.cancel();
+    if (typeof patience === 'object') patience.cancel();
+    patience = 'not needed';
   }
 }
 

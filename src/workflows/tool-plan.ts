@@ -98,7 +98,7 @@ function parseArguments(text: string): JsonObject | string {
   return isJsonObject(value) ? value : 'the arguments must be one JSON object.';
 }
 
-/** Refused calls wait for nobody. */
+/** A refused call holds up nobody. */
 export function concurrencyOf(planned: PlannedCall): Concurrency {
   return planned.kind === 'refuse' ? 'parallel' : planned.tool.concurrency;
 }

@@ -321,3 +321,21 @@ test('a child that cannot end holds up a cancelled run for so long only', async 
   expect((await run.state()).lastError).toMatch(/has not ended within 30 seconds/);
   await rig.temporal.workflow.getHandle(child).terminate();
 }, 120_000);
+
+test('a cancel waits for the children that are open, and for no other', async () => {
+  const work = heldTool();
+  rig = await startRig({
+    agents: [team({ tools: [work.tool] })],
+    byTask: { 'Do it.': [tasks('Quick.', 'Long.')], 'Quick.': [text('Done.')], 'Long.': [call('work', { name: 'a' })] },
+  });
+  const run = await rig.start();
+  await work.gate.reached;
+  await eventually(async () => {
+    const events = await eventsOf(rig.temporal, run.id);
+    return events.some((event) => event.childWorkflowExecutionCompletedEventAttributes);
+  }, 'the quick one');
+  await run.cancel();
+  expect(await run.result()).toMatchObject({ status: 'cancelled' });
+  const events = await eventsOf(rig.temporal, run.id);
+  expect(events.filter((event) => event.timerStartedEventAttributes)).toHaveLength(1);
+});
