@@ -8,7 +8,7 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { NamespaceNotFoundError } from '@temporalio/common';
-import { RunNotFoundError } from '../client/errors.js';
+import { RunBusyError, RunEndedError, RunNotFoundError } from '../client/errors.js';
 
 /** An error whose message is the sentence: what happened, to what, what to do. */
 export class CliError extends Error {
@@ -29,6 +29,7 @@ const CODE = {
 /** Never a stack; `EVERLAP_DEBUG` shows those (see main.ts). */
 export function sentenceOf(error: unknown): string {
   if (error instanceof RunNotFoundError) return `${error.message} \`everlap list\` shows the runs that there are.`;
+  if (error instanceof RunEndedError || error instanceof RunBusyError) return asCommands(error.message);
   if (error instanceof WorkflowExecutionAlreadyStartedError) {
     return `A run with the id ${error.workflowId} exists already; choose another --id, or look at it: everlap watch ${error.workflowId}`;
   }
@@ -45,6 +46,22 @@ export function sentenceOf(error: unknown): string {
   const grpc = error instanceof ServiceError ? error.cause : error;
   if (isGrpcServiceError(grpc)) return ofServer(grpc.code, grpc.details || grpc.message);
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Messages to a run whose command is called otherwise. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  followUp: 'follow-up',
+  forceFinish: 'finish',
+  setLimits: 'limits',
+  setMode: 'mode',
+};
+
+/** What the client says of a message, with the name of the command. Reasons of the run itself stay as they are. */
+function asCommands(said: string): string {
+  return said.replace(
+    /(?<=; |it answered |cannot take )\w+(?= came too late|\.| as an update)/,
+    (name) => COMMANDS[name] ?? name,
+  );
 }
 
 function ofServer(code: number, said: string): string {

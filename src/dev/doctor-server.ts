@@ -41,7 +41,7 @@ export async function diagnoseServer(options: DiagnoseOptions): Promise<Check[]>
 }
 
 function notLookedAt(why: string, names: readonly string[]): Check[] {
-  return names.map((name) => ({ name, ok: false, detail: `not looked at: ${why}` }));
+  return names.map((name) => ({ name, ok: false, detail: `not looked at: ${why}`, notLookedAt: true }));
 }
 
 async function checkServer(connection: Connection, address: string): Promise<Check> {

@@ -17,6 +17,8 @@ export interface Check {
   fix?: string;
   /** Everlap works without it, with the restriction that `detail` tells. */
   optional?: boolean;
+  /** Since something that comes before it is not ok. */
+  notLookedAt?: true;
 }
 
 export interface DiagnoseOptions {

@@ -43,6 +43,10 @@ const CASES: readonly (readonly [args: readonly string[], sentence: RegExp])[] =
   [['watch', 'no-such-run'], /There is no run no-such-run/],
   [['watch', 'no-such-run', '--after', 'x'], /"x" is no event id/],
   [['list', '--query', 'foo bar'], /The filter was refused/],
+  [
+    ['list', '--status', 'bogus'],
+    /"bogus" is no status of a run; it must be one of running, paused, waiting, idle, comp/,
+  ],
   [['list', '--limit', '0'], /'--limit <n>' argument '0' is invalid/],
   [['list', '--namespace', 'no-such'], /no namespace "no-such"; name one that it has with --namespace/],
   [['worker', '--namespace', 'no-such'], /amespace.*no-such/],

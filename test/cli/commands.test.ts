@@ -38,7 +38,7 @@ describe('a run that works', () => {
     const unpriced = await rig.run('limits', 'cli-spoken', '--usd', '1');
     expect(unpriced.stderr).toMatch(/^everlap: .*usd.*\n$/);
     const state = await rig.run('state', 'cli-spoken');
-    expect(state.stdout).toMatch(/queues +1 steering, 1 follow-ups/);
+    expect(state.stdout).toMatch(/queues +1 steering, 1 follow-up\n/);
     expect(state.stdout).toMatch(/task +be spoken to/);
     hold.open();
     const { code, stdout } = await run.ended;
@@ -108,6 +108,13 @@ describe('everlap list', () => {
 });
 
 describe('everlap doctor', () => {
+  it('counts what it has found missing, not what it could not look at', async () => {
+    const { code, stdout } = await rig.run('doctor', '--address', '127.0.0.1:1');
+    expect(code).toBe(1);
+    expect(stdout).toContain('Worker: not looked at: no server');
+    expect(stdout).toContain('\n1 of these needs you.\n');
+  });
+
   it('names all that is needed, and ends with 0 where it is there', async () => {
     const { code, stdout } = await rig.run('doctor');
     expect(stdout).toMatch(/✓ Config: .*everlap\.config\.ts, agents: tester/);

@@ -1,6 +1,7 @@
 /** What is pure of the command: figures, texts that are safe to show, settings, links, and the transcript of a run. */
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { sentenceOf } from '../../src/cli/cli-error.js';
 import { doingAfter } from '../../src/cli/doing.js';
 import { count, durationText, usdText } from '../../src/cli/figures.js';
 import { watchCommand } from '../../src/cli/follow-run.js';
@@ -8,6 +9,7 @@ import { oneLine, printable } from '../../src/cli/output.js';
 import { settingsOf } from '../../src/cli/settings.js';
 import { Transcript } from '../../src/cli/transcript.js';
 import { runUrl } from '../../src/cli/ui-link.js';
+import { RunBusyError, RunEndedError } from '../../src/client/errors.js';
 import type { LiveEvent } from '../../src/watch/agent-event.js';
 
 afterEach(() => vi.restoreAllMocks());
@@ -42,6 +44,22 @@ describe('texts', () => {
     expect(watchCommand("it's", { address: 'h:1', namespace: 'n s' }, 'e:1:0')).toBe(
       `everlap watch 'it'\\''s' --address h:1 --namespace 'n s' --after e:1:0`,
     );
+  });
+});
+
+describe('errors', () => {
+  it.each([
+    ['followUp', 'follow-up'],
+    ['forceFinish', 'finish'],
+    ['setLimits', 'limits'],
+    ['setMode', 'mode'],
+    ['steer', 'steer'],
+  ])('name the command, where the message is called %s', (wire, command) => {
+    const said = (text: string): string => sentenceOf(new RunEndedError(text));
+    expect(said(`The run r has ended; ${wire} came too late.`)).toBe(`The run r has ended; ${command} came too late.`);
+    expect(said(`The run r was ended from outside before it answered ${wire}.`)).toMatch(` it answered ${command}.`);
+    expect(sentenceOf(new RunBusyError(`The run r cannot take ${wire} as an update now: x`))).toMatch(` ${command} as`);
+    expect(said(`It failed: ${wire} is what a tool said.`)).toContain(wire);
   });
 });
 

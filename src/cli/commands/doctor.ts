@@ -25,10 +25,14 @@ export function doctorCommand(finish: (code: number) => void): Command {
         if (flags.json) printJson(each);
         else show(each);
       }
-      const failed = checks.filter(({ ok, optional }) => !ok && optional !== true).length;
-      if (!flags.json) printLine(failed === 0 ? '\nAll that is needed is there.' : `\n${failed} of these need you.`);
+      const failed = checks.filter(({ ok, optional, notLookedAt }) => !ok && !optional && !notLookedAt).length;
+      if (!flags.json) printLine(`\n${summary(failed)}`);
       finish(failed === 0 ? EXIT.ok : EXIT.failed);
     });
+}
+
+function summary(failed: number): string {
+  return failed === 0 ? 'All that is needed is there.' : `${failed} of these ${failed === 1 ? 'needs' : 'need'} you.`;
 }
 
 async function checkConfig(flags: Flags): Promise<{ check: Check; taskQueue: string }> {

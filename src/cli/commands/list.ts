@@ -1,5 +1,6 @@
 /** `everlap list`: the runs that there are, newest first. */
 import type { Command } from 'commander';
+import { STATUSES } from '../../agents/result.js';
 import type { RunListing } from '../../client/everlap-client.js';
 import { CliError, sentenceOf } from '../cli-error.js';
 import { withSession } from '../connect.js';
@@ -14,6 +15,8 @@ interface Flags extends CommonFlags {
   readonly json?: true;
 }
 
+const ALL_STATUSES = ['running', 'paused', 'waiting', 'idle', ...STATUSES] as const;
+
 export function listCommand(): Command {
   return command('list', 'List runs, newest first')
     .option('--agent <name>', 'only those of this agent (needs the search attributes: everlap setup)')
@@ -21,9 +24,10 @@ export function listCommand(): Command {
     .option('--query <filter>', 'more of Temporal’s list filter')
     .option('--limit <n>', 'runs at most', atLeastOne, 100)
     .option('--json', 'one JSON object a line')
-    .action((flags: Flags) =>
-      withSession(flags, async ({ client }) => {
-        const { agent, status, limit, taskQueue } = flags;
+    .action(async (flags: Flags) => {
+      const status = statusOf(flags);
+      await withSession(flags, async ({ client }) => {
+        const { agent, limit, taskQueue } = flags;
         const filters = [flags.query, taskQueue && `TaskQueue = '${taskQueue.replaceAll("'", "\\'")}'`].filter(Boolean);
         const query = filters.length > 0 ? filters.join(') AND (') : undefined;
         let shown = 0;
@@ -42,8 +46,14 @@ export function listCommand(): Command {
           throw betterSentence(error);
         }
         if (shown === 0 && !flags.json) printLine('There are no such runs. `everlap run AGENT TASK` starts one.');
-      }),
-    );
+      });
+    });
+}
+
+/** One that there is not would find nothing, and look like an answer. */
+function statusOf({ status }: Flags): string | undefined {
+  if (status === undefined || ALL_STATUSES.some((one) => one === status)) return status;
+  throw new CliError(`"${status}" is no status of a run; it must be one of ${ALL_STATUSES.join(', ')}.`);
 }
 
 function showRun(run: RunListing, first: boolean): void {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { RunView } from '../../client.js';
 import { withSession } from '../connect.js';
-import { durationText, usdText } from '../figures.js';
+import { count, durationText, usdText } from '../figures.js';
 import { command, type CommonFlags } from '../options.js';
 import { oneLine, printable, printJson, printLine, styled } from '../output.js';
 import { callText, notShown } from '../waiting-call.js';
@@ -33,13 +33,16 @@ function rows(view: RunView): [name: string, value: string][] {
     ['agent', printable(view.agent)],
     ['task', oneLine(view.task, 200)],
     ['model', printable(view.model ?? 'not known yet')],
-    ['turns', `${view.turn}, lap ${view.lap}, ${view.toolCalls} tool calls, ${view.messages} messages`],
+    [
+      'turns',
+      `${view.turn}, lap ${view.lap}, ${count(view.toolCalls, 'tool call')}, ${count(view.messages, 'message')}`,
+    ],
     ['usage', `${usage.input} tokens in, ${usage.output} out, ${usdText(view.costUsd)}`],
     ['left', limits.join(', ') || 'no limits'],
     ...(view.forceFinish === undefined
       ? []
       : [['to finish', oneLine(view.forceFinish.reason ?? 'at the next safe point', 300)] as [string, string]]),
-    ['queues', `${queues.steering} steering, ${queues.followUps} follow-ups`],
+    ['queues', `${queues.steering} steering, ${count(queues.followUps, 'follow-up')}`],
     ...view.pending.map((call): [string, string] => ['waits for', callText(call, 200)]),
     ...(notShown(view) === 0 ? [] : [['', `${notShown(view)} more, shown as others are decided`] as [string, string]]),
     ...(view.lastError === null ? [] : [['last error', oneLine(view.lastError, 500)] as [string, string]]),
