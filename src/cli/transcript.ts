@@ -101,7 +101,7 @@ export class Transcript {
       case 'decision_received':
         return this.line(styled('yellow', `Decision on ${event.callId}: ${event.decision}`));
       case 'message_ignored':
-        return this.trouble(`A ${event.name} was ignored: ${event.problem}`);
+        return this.trouble(`Not taken (${event.name}): ${event.problem}`);
       case 'compaction_done':
         return this.line(
           styled('dim', event.problem === undefined ? 'The conversation was compacted.' : oneLine(event.problem, 300)),
@@ -189,6 +189,8 @@ export class Transcript {
     this.line(
       `${styled('bold', styled(colour, `${status} (${reason})`))} ${styled('dim', `· ${figures.join(' · ')}`)}`,
     );
+    if (event.ownResult)
+      this.line("The workflow is a team's own, and has a result of its own: `temporal workflow result` shows it.");
     if (error !== undefined) this.line(styled('red', printable(error)));
     if (forceFinishReason !== undefined) this.line(styled('yellow', `Told to finish${because(forceFinishReason)}`));
     if (output !== null && output !== this.lastText) this.line(printable(output));
