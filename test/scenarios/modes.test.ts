@@ -104,7 +104,7 @@ describe('plan', () => {
   });
 
   test('set while a rule has approved a call that waits for its turn: it does not begin', async () => {
-    const work = heldTool({ effects: 'none' });
+    const work = heldTool({ effects: 'none', concurrency: 'serial' });
     const run = await start(
       [
         some(['pay', 1]),
