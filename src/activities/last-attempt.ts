@@ -3,6 +3,7 @@
  * made, and takes the answer of this one if it comes: only the run itself knows that it is not cancelled altogether.
  */
 import { Context } from '@temporalio/activity';
+import { ABORTED, unlessAborted } from '../waiting/interruptible.js';
 import type { RunView } from '../workflows/messages.js';
 
 /** For the run to say which. Where it cannot, the call stops. */
@@ -46,18 +47,12 @@ export function lastAttempt(): LastAttempt {
 async function isFinishing(context: Context): Promise<boolean> {
   const { workflowExecution: execution } = context.info;
   if (execution === undefined) return false;
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ANSWER_MS);
-  });
   try {
     // An activity in a test of its own has no client.
     const run = context.client.workflow.getHandle(execution.workflowId, execution.runId);
-    const view = await Promise.race([run.query<RunView>('state'), late]);
-    return view?.forceFinish !== undefined && view.reason === undefined;
+    const view = await unlessAborted(run.query<RunView>('state'), AbortSignal.timeout(ANSWER_MS));
+    return view !== ABORTED && view.forceFinish !== undefined && view.reason === undefined;
   } catch {
     return false;
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -14,10 +14,6 @@ export function isRefused(value: unknown): value is Refused {
   return typeof value === 'object' && value !== null && 'refused' in value;
 }
 
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Characters of one text: it has to fit a message, a payload and a model. */
 const MAX_TEXT = 200_000;
 /** Its bytes as JSON: that many characters of any script, but not of escapes alone. */

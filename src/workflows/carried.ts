@@ -3,7 +3,7 @@
  * payload takes 2. Pure.
  */
 import type { AgentSpec } from '../agents/spec.js';
-import { isObject } from './arguments.js';
+import { isJsonObject } from '../conversation/json.js';
 import type { CarriedRun, RunState } from './run-state.js';
 
 export function carriedOf(state: RunState, spec: AgentSpec | undefined, task: string): CarriedRun {
@@ -17,12 +17,13 @@ export function stateOf<State extends Told>({ state }: { readonly state: State }
 
 /** Whether this is the kind of value that continue-as-new writes: somebody may have typed another. */
 export function isCarried(value: unknown): value is CarriedRun {
-  if (!isObject(value) || !isObject(value['state']) || !isObject(value['state']['conversation'])) return false;
+  if (!isJsonObject(value) || !isJsonObject(value['state']) || !isJsonObject(value['state']['conversation']))
+    return false;
   const { messages, head } = value['state']['conversation'];
-  if (!Array.isArray(messages) || !isObject(head) || !(value['spec'] === undefined || isObject(value['spec'])))
+  if (!Array.isArray(messages) || !isJsonObject(head) || !(value['spec'] === undefined || isJsonObject(value['spec'])))
     return false;
   return messages.every(
-    (message) => isObject(message) && typeof message['role'] === 'string' && typeof message['text'] === 'string',
+    (message) => isJsonObject(message) && typeof message['role'] === 'string' && typeof message['text'] === 'string',
   );
 }
 

@@ -3,7 +3,7 @@
  * Pure. Children live within one turn: a run continues as new between turns, so none of this is ever carried over.
  */
 import type { Usage } from '../conversation/message.js';
-import { isObject } from './arguments.js';
+import { isJsonObject } from '../conversation/json.js';
 import type { Budget } from './child-budget.js';
 
 /** A call that waits for a person in a child, or further below. */
@@ -54,7 +54,7 @@ export function newChild(runId: string, reserved: Budget): OpenChild {
 
 /** What came as a report, if it is one; null else. Anybody can send a signal, and a child may be of another version. */
 export function parseReport(value: unknown): ChildReport | null {
-  if (!isObject(value)) return null;
+  if (!isJsonObject(value)) return null;
   const { runId, pending, pendingCount, last } = value;
   if (typeof runId !== 'string' || typeof pendingCount !== 'number') return null;
   if (!Array.isArray(pending) || !pending.every(isCallBelow)) return null;
@@ -63,7 +63,7 @@ export function parseReport(value: unknown): ChildReport | null {
 }
 
 function isCallBelow(value: unknown): value is CallBelow {
-  if (!isObject(value)) return false;
+  if (!isJsonObject(value)) return false;
   const { run, kind, callId, tool, args, since, expiresAt } = value;
   return (
     (kind === 'approval' || kind === 'question') &&
@@ -74,7 +74,7 @@ function isCallBelow(value: unknown): value is CallBelow {
 }
 
 function isLastReport(value: unknown): value is LastReport {
-  if (!isObject(value) || !isObject(value['usage'])) return false;
+  if (!isJsonObject(value) || !isJsonObject(value['usage'])) return false;
   const { usage, costUsd, text } = value;
   return (
     Object.values(usage).every((tokens) => ['number', 'boolean'].includes(typeof tokens)) &&

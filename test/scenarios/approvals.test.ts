@@ -237,18 +237,14 @@ test('calls that turn out to need nobody run together, as neighbours do', async 
   work.gate.open();
 });
 
+const LONG_AND_GATED = calls([
+  { name: 'work', arguments: { name: 'long' } },
+  { name: 'pay', arguments: { usd: 5 }, id: 'gated' },
+]);
+
 test('a call that is approved runs beside one that takes long, and a pause waits for both', async () => {
   const work = heldTool();
-  const run = await startWith(
-    [
-      calls([
-        { name: 'work', arguments: { name: 'long' } },
-        { name: 'pay', arguments: { usd: 5 }, id: 'gated' },
-      ]),
-      text('Done.'),
-    ],
-    [work.tool, pay],
-  );
+  const run = await startWith([LONG_AND_GATED, text('Done.')], [work.tool, pay]);
   await waiting(run);
   await eventually(async () => work.ran.length === 1, 'the long one');
   const paused = run.pause();
@@ -270,16 +266,7 @@ test('a call that is approved runs beside one that takes long, and a pause waits
 
 test('a call that is approved does not wait for one that takes long', async () => {
   const work = heldTool();
-  const run = await startWith(
-    [
-      calls([
-        { name: 'work', arguments: { name: 'long' } },
-        { name: 'pay', arguments: { usd: 5 }, id: 'gated' },
-      ]),
-      text('Done.'),
-    ],
-    [work.tool, pay],
-  );
+  const run = await startWith([LONG_AND_GATED, text('Done.')], [work.tool, pay]);
   await waiting(run);
   await run.approve('gated');
   await eventually(async () => ran.length === 1, 'the payment');
