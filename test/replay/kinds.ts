@@ -2,18 +2,11 @@
  * One run of every kind, small: what the replay test records and replays, and what is kept in `histories/`. A kind that is
  * added here gets its history with the next recording.
  */
-import {
-  askHuman,
-  defineAgent,
-  defineTool,
-  agentTool,
-  handoffTo,
-  type AgentDefinition,
-  type AgentOptions,
-} from 'everlap';
+import { askHuman, defineTool, agentTool, handoffTo, type AgentDefinition, type AgentOptions } from 'everlap';
 import type { RunHandle, StartOptions } from 'everlap/client';
 import { answer, call, calls, httpError, text, textOf, type Script } from 'everlap/testing';
 import { z } from 'zod';
+import { agent } from '../support/agent.js';
 import { eventually, type Rig } from '../support/rig.js';
 
 export interface Kind {
@@ -61,10 +54,6 @@ const slow = defineTool({
 
 function plain(name: string) {
   return { name, description: `Does ${name}.`, input: n, execute: ({ n }: { n: number }): unknown => n };
-}
-
-function agent(name: string, options: Partial<AgentOptions> = {}): AgentDefinition {
-  return defineAgent({ name, instructions: `You are ${name}.`, model: 'gpt-5-mini', ...options });
 }
 
 const inTools = (run: RunHandle): Promise<unknown> =>

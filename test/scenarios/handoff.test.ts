@@ -1,11 +1,12 @@
 /** The conversation goes over to another agent, within one run. */
-import { defineAgent, defineTool, handoffTo, type AgentDefinition, type AgentOptions } from 'everlap';
+import { defineTool, handoffTo, type AgentDefinition } from 'everlap';
 import { call, calls, text } from 'everlap/testing';
 import { everlapBundle } from 'everlap/worker';
 import { Worker } from '@temporalio/worker';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { startDevServer, type DevServer } from '../../src/dev/dev-server.js';
+import { agent } from '../support/agent.js';
 import { executionsOf } from '../support/history.js';
 import { startRig, type Rig } from '../support/rig.js';
 
@@ -25,10 +26,6 @@ const look = defineTool({
   effects: 'none',
   execute: () => 'seen',
 });
-
-function agent(name: string, options: Partial<AgentOptions> = {}): AgentDefinition {
-  return defineAgent({ name, instructions: `You are ${name}.`, model: 'gpt-5-mini', ...options });
-}
 
 const expert = agent('expert', { tools: [look], model: 'gpt-4.1-mini', limits: { turns: 1 } });
 

@@ -1,7 +1,6 @@
 /** Permission modes: what may run without asking, what not at all, and what a change does to calls under way. */
 import {
   agentTool,
-  defineAgent,
   defineTool,
   handoffTo,
   type AgentDefinition,
@@ -13,6 +12,7 @@ import type { RunHandle } from 'everlap/client';
 import { call, calls, text, type Script } from 'everlap/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { agent } from '../support/agent.js';
 import { validMessages } from '../support/conversation.js';
 import { heldTool } from '../support/held-tool.js';
 import { eventsOf } from '../support/history.js';
@@ -191,9 +191,6 @@ test('a mode set before the first turn, by signal, goes before that of the start
   expect(await results(run)).toEqual([PLAN]);
 });
 
-function agent(name: string, options: Partial<AgentOptions> = {}): AgentDefinition {
-  return defineAgent({ name, instructions: `You are ${name}.`, model: 'gpt-5-mini', ...options });
-}
 const asTool = (of: AgentDefinition): ToolDefinition => agentTool(of, { description: 'Does one task.' });
 
 async function childOf({ id }: RunHandle): Promise<RunHandle> {

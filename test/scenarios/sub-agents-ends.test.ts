@@ -1,17 +1,11 @@
 /** Ends of runs that have called agents: they reach all levels, whenever they come, and what was used is counted. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  agentTool,
-  defineAgent,
-  defineTool,
-  type AgentDefinition,
-  type AgentOptions,
-  type ToolDefinition,
-} from 'everlap';
+import { agentTool, defineTool, type AgentDefinition, type ToolDefinition } from 'everlap';
 import type { RunHandle } from 'everlap/client';
 import { call, calls, text, type Script } from 'everlap/testing';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
+import { agent } from '../support/agent.js';
 import { validMessages } from '../support/conversation.js';
 import { heldTool } from '../support/held-tool.js';
 import { eventsOf } from '../support/history.js';
@@ -20,9 +14,6 @@ import { eventually, startRig, type Rig } from '../support/rig.js';
 let rig: Rig;
 afterEach(() => rig.stop());
 
-function agent(name: string, options: Partial<AgentOptions> = {}): AgentDefinition {
-  return defineAgent({ name, instructions: `You are ${name}.`, model: 'gpt-5-mini', ...options });
-}
 const asTool = (of: AgentDefinition): ToolDefinition => agentTool(of, { description: 'Does one task.' });
 const pay = defineTool({
   name: 'pay',

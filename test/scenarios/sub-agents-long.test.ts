@@ -1,5 +1,5 @@
 /** Agents that were called, and executions: a caller that is due for a new one, children that go on in new ones. */
-import { agentTool, defineAgent, defineTool, type AgentDefinition, type AgentOptions } from 'everlap';
+import { agentTool, defineTool, type AgentOptions } from 'everlap';
 import type { RunHandle } from 'everlap/client';
 import { call, calls, text, type RecordedRequest, type Script, type Step } from 'everlap/testing';
 import { everlapBundle } from 'everlap/worker';
@@ -7,6 +7,7 @@ import { Worker } from '@temporalio/worker';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { startDevServer, type DevServer } from '../../src/dev/dev-server.js';
+import { agent } from '../support/agent.js';
 import { validMessages } from '../support/conversation.js';
 import { heldTool } from '../support/held-tool.js';
 import { eventsOf, executionsOf } from '../support/history.js';
@@ -35,10 +36,6 @@ const pay = defineTool({
   approval: 'always',
   execute: ({ n }) => `paid ${n}`,
 });
-
-function agent(name: string, options: Partial<AgentOptions> = {}): AgentDefinition {
-  return defineAgent({ name, instructions: `You are ${name}.`, model: 'gpt-5-mini', ...options });
-}
 
 const turnOf = ({ messages }: RecordedRequest): number =>
   messages.filter(({ role }) => role === 'assistant').length + 1;

@@ -1,5 +1,5 @@
 /** Agents as tools of agents: child runs, their budgets, what waits in them, and that ends reach all levels. */
-import { agentTool, defineAgent, defineTool, type AgentDefinition, type AgentOptions } from 'everlap';
+import { agentTool, defineTool, type AgentDefinition, type AgentOptions } from 'everlap';
 import { call, calls, httpError, text, type Script } from 'everlap/testing';
 import type { AgentEvent, RunHandle } from 'everlap/client';
 import { fileURLToPath } from 'node:url';
@@ -7,6 +7,7 @@ import { everlapBundle } from 'everlap/worker';
 import { Worker } from '@temporalio/worker';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
+import { agent } from '../support/agent.js';
 import { heldTool, type HeldTool } from '../support/held-tool.js';
 import { eventsOf } from '../support/history.js';
 import { eventually, startRig, type Rig } from '../support/rig.js';
@@ -21,10 +22,6 @@ const pay = defineTool({
   approval: 'always',
   execute: ({ usd }) => `paid ${usd}`,
 });
-
-function agent(name: string, options: Partial<AgentOptions> = {}): AgentDefinition {
-  return defineAgent({ name, instructions: `You are ${name}.`, model: 'gpt-5-mini', ...options });
-}
 
 /** A chief that can call clerks, which have these options. */
 function team(clerk: Partial<AgentOptions> = {}, chief: Partial<AgentOptions> = {}): AgentDefinition {
