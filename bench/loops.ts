@@ -2,7 +2,7 @@
  * Two loops written by hand that do the same work as Everlap with as little code as can be. Bundled for the sandbox, so
  * nothing of Node here.
  */
-import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import { proxyActivities } from '@temporalio/workflow';
 import type { BenchActivities, OwnMessage } from './own-activities.js';
 
 interface Call {
@@ -18,16 +18,14 @@ interface Message {
 interface Activities {
   callModel(input: object): Promise<{ message: Message; head: string }>;
   'tool.read_page'(input: object): Promise<{ text: string }>;
+  describeAgent(input: object): Promise<{ hash: string; model: { name: string } }>;
 }
 
-const { describeAgent } = proxyLocalActivities<{
-  describeAgent(input: object): Promise<{ hash: string; model: { name: string } }>;
-}>({ startToCloseTimeout: '30 seconds' });
 const activities = proxyActivities<Activities>({ startToCloseTimeout: '10 minutes', heartbeatTimeout: '10 seconds' });
 
 /** The same activities as Everlap's, each message sent once; no limits, no steering, no ends but the answer. */
 export async function bareLoop(input: { agent: string; task: string }): Promise<string> {
-  const spec = await describeAgent(input);
+  const spec = await activities.describeAgent(input);
   let base = { hash: '', length: 0 };
   let delta: object[] = [{ role: 'user', kind: 'task', text: input.task }];
   for (let turn = 1; ; turn += 1) {

@@ -30,6 +30,7 @@ import { cachedRuns } from './storage/cached-runs.js';
 import { checkOneProtobuf } from './storage/one-protobuf.js';
 import { openaiChat } from './models/openai-chat.js';
 import { deploymentOptions, type DeploymentOptions } from './worker/deployment.js';
+import { LocalEnds } from './worker/local-ends.js';
 import { sweepDaily } from './worker/sweep-daily.js';
 
 export type { ArtifactPart, ArtifactStore } from './artifacts/artifact-store.js';
@@ -68,6 +69,7 @@ const WORKFLOWS = fileURLToPath(new URL('./workflows/index.js', import.meta.url)
  */
 export class EverlapPlugin extends SimplePlugin {
   private readonly shutdown: Shutdown;
+  private readonly localEnds: LocalEnds;
   private readonly mcp: McpPool;
   private readonly artifacts: ArtifactStore;
   /** Whether payloads over Temporal's limit have somewhere to go. */
@@ -75,6 +77,7 @@ export class EverlapPlugin extends SimplePlugin {
 
   constructor(options: EverlapPluginOptions) {
     const shutdown = new Shutdown();
+    const localEnds = new LocalEnds();
     const { cacheBytes = DEFAULT_CACHE_BYTES, ...config } = options;
     defineConfig(config);
     const { externalStorage, artifacts = folderArtifacts() } = config;
@@ -83,6 +86,7 @@ export class EverlapPlugin extends SimplePlugin {
     const mcp = new McpPool(servers, log);
     super({
       name: 'everlap',
+      workerInterceptors: localEnds.interceptors,
       ...(externalStorage && { dataConverter: { externalStorage } }),
       activities: createActivities({
         ...options,
@@ -95,6 +99,7 @@ export class EverlapPlugin extends SimplePlugin {
       }),
     });
     this.shutdown = shutdown;
+    this.localEnds = localEnds;
     this.mcp = mcp;
     this.artifacts = artifacts;
   }
@@ -129,11 +134,13 @@ export class EverlapPlugin extends SimplePlugin {
       if (worker.getState() !== 'RUNNING' && worker.getState() !== 'INITIALIZED') stops();
     }, SHUTDOWN_POLL_MS);
     const stopSweeping = sweepDaily(this.artifacts, log);
+    const ended = this.localEnds.workerStarts(worker);
     try {
       await this.mcp.during(() => super.runWorker(worker, next));
     } finally {
       clearInterval(timer);
       stopSweeping();
+      ended();
       stops();
     }
   }

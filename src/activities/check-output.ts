@@ -1,5 +1,5 @@
 /**
- * The local activity `checkOutput`: whether an agent's answer has the form that its definition asks for. It is only run
+ * The activity `checkOutput`: whether an agent's answer has the form that its definition asks for. It is only run
  * for agents with `output`, once for each answer that would end the run.
  */
 import type { AgentDefinition } from '../agents/define-agent.js';

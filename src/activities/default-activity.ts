@@ -26,8 +26,12 @@ export function defaultActivity(
       const answer: unknown = Reflect.apply(own, theirs, input);
       return answer;
     }
-    // As the SDK says it where there is no default activity.
-    const message = `Activity function ${activityType} is not registered on this Worker.`;
-    throw ApplicationFailure.create({ type: 'NotFoundError', message });
+    throw notRegistered(activityType);
   };
+}
+
+/** As the SDK says it where there is no default activity. */
+export function notRegistered(activityType: string): ApplicationFailure {
+  const message = `Activity function ${activityType} is not registered on this Worker.`;
+  return ApplicationFailure.create({ type: 'NotFoundError', message });
 }

@@ -1,5 +1,5 @@
 /**
- * The local activity `describeAgent`: from an agent's definition and a run's settings to the spec that the run pins.
+ * The activity `describeAgent`: from an agent's definition and a run's settings to the spec that the run pins.
  * Checks what people typed into the run's input; what is wrong there ends the run at once, with a sentence.
  */
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
@@ -46,7 +46,7 @@ const INPUT = z.object({
 
 /**
  * The spec; or, for an agent with MCP servers, their names, where nobody lists their tools: starting and asking servers
- * takes too long for a local activity.
+ * takes long, and is done by an activity with other limits.
  * @param listTools the tools of these servers.
  * @throws ApplicationFailure `unknown_agent` or `bad_request`, both final.
  */

@@ -23,6 +23,7 @@ import type { McpPool } from '../mcp/pool.js';
 import type { ModelProvider } from '../models/provider.js';
 import { readResult } from '../tools/read-result.js';
 import { callModel } from './call-model.js';
+import { checkCall } from './check-call.js';
 import { checkOutput } from './check-output.js';
 import { compactConversation } from './compact-conversation.js';
 import { defaultActivity } from './default-activity.js';
@@ -55,6 +56,9 @@ type Activities = Record<
 
 type Bound = ToolDependencies['bound'];
 
+/** By their activity types. `runTool` checks what comes in. */
+type ToolActivities = Record<string, (input: unknown) => Promise<ToolOutput>>;
+
 /**
  * The activities of a worker, beside its own.
  * @throws DefinitionError where a tool's JSON Schema does not compile.
@@ -64,25 +68,33 @@ export function createActivities(dependencies: ActivityDependencies): (theirs: o
   const { artifacts, storesLargePayloads, mcp } = dependencies;
   const searchAttributes = hasSearchAttributesCached();
   const describe = { agents: agentsByName(agents), prices, cache, searchAttributes, storesLargePayloads };
+  const bound: Bound = (text, input, signal) => boundResult(artifacts, text, input, signal);
+  const tools = toolActivities(agents, { workspaces, bound });
+  const mcpTools = { describe, workspaces, bound, pool: mcp };
+  const mcpTool = (type: string, input: unknown) => callMcpTool(mcpTools, type, input);
   const activities: Activities = {
     describeAgent: (input: unknown) => describeAgent(describe, input),
     callModel: (input: CallModelInput) => callModel({ provider, cache, shutdown: shutdown() }, input),
     compactConversation: (input: CompactInput) => compactConversation({ provider, cache, shutdown: shutdown() }, input),
+    checkCall: (input: unknown) => checkCall((type, call) => tools[type]?.(call) ?? mcpTool(type, call), input),
+    checkOutput: (input: CheckOutputInput) => checkOutput(agentsByName(agents), input),
+    verifyWorkspace: (input: VerifyInput) => verifyWorkspace(workspaces, input),
+    ...(mcp.names.length > 0 && { listMcpTools: (input: unknown) => listMcpTools(mcpTools, input) }),
+    ...tools,
+    [toolActivity(READ_RESULT_NAME)]: (input: ToolInput) => {
+      const maxChars = input.maxChars ?? DEFAULT_MAX_CHARS;
+      const boundPage: Bound = async (text) => shortened(text, maxChars);
+      return runTool(readResult(artifacts, maxChars), { workspaces, bound: boundPage }, input);
+    },
   };
-  activities['checkOutput'] = (input: CheckOutputInput) => checkOutput(agentsByName(agents), input);
-  activities['verifyWorkspace'] = (input: VerifyInput) => verifyWorkspace(workspaces, input);
-  const bound: Bound = (text, input, signal) => boundResult(artifacts, text, input, signal);
-  activities[toolActivity(READ_RESULT_NAME)] = (input: ToolInput) => {
-    const maxChars = input.maxChars ?? DEFAULT_MAX_CHARS;
-    const boundPage: Bound = async (text) => shortened(text, maxChars);
-    return runTool(readResult(artifacts, maxChars), { workspaces, bound: boundPage }, input);
-  };
-  for (const tool of toolsByName(agents).values()) {
-    if (tool.input === undefined) checkOf(tool);
-    activities[toolActivity(tool.name)] = (input: unknown) => runTool(tool, { workspaces, bound }, input);
-  }
-  const mcpTools = { describe, workspaces, bound, pool: mcp };
-  if (mcp.names.length > 0) activities['listMcpTools'] = (input: unknown) => listMcpTools(mcpTools, input);
-  const mcpTool = (type: string, input: unknown) => callMcpTool(mcpTools, type, input);
   return (theirs) => ({ ...theirs, ...activities, default: defaultActivity(mcpTool, theirs) });
+}
+
+function toolActivities(agents: ActivityDependencies['agents'], dependencies: ToolDependencies): ToolActivities {
+  return Object.fromEntries(
+    [...toolsByName(agents).values()].map((tool) => {
+      if (tool.input === undefined) checkOf(tool);
+      return [toolActivity(tool.name), (input: unknown) => runTool(tool, dependencies, input)];
+    }),
+  );
 }

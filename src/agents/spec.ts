@@ -1,5 +1,5 @@
 /**
- * The spec: the serialisable description of an agent that a run pins at its start (local activity `describeAgent`)
+ * The spec: the serialisable description of an agent that a run pins at its start (activity `describeAgent`)
  * and carries over continue-as-new. Plain data; no functions, no zod, so that the workflow can hold it.
  */
 import type { JsonObject } from '../conversation/json.js';

@@ -2,7 +2,7 @@
  * Names on the wire and what travels under them, for both sides of the sandbox. These are public: people type them
  * into the Temporal UI, and histories hold them. Changing one is a breaking change.
  */
-import type { AgentSpec, ToolSpec } from './spec.js';
+import type { AgentSpec } from './spec.js';
 import type { ToolCallInfo } from './define-tool.js';
 import type { CompactionPlan } from '../conversation/compaction.js';
 import type { AssistantMessage, Head, JsonObject, Message, Usage } from '../conversation/message.js';
@@ -61,12 +61,16 @@ export interface ToolInput {
   readonly maxChars?: number;
   /** Present where a longer result is not kept whole: the model has no `read_result`. */
   readonly stored?: false;
-  /** Asks whether the arguments are right and a person must approve, instead of running it. */
+  /** Asks whether the arguments are right and a person must approve, instead of running it: so does `checkCall`. */
   readonly gate?: true;
   /** For tools of MCP servers: the hash of the run's spec, in which the tool is described. */
   readonly spec?: string;
-  /** The same for `gate`, a local activity, which may not ask its run and whose input is not in history. */
-  readonly tool?: ToolSpec;
+}
+
+/** Input of `checkCall`: are the arguments right, and does the call need an approval? */
+export interface CheckCallInput extends ToolInput {
+  /** The tool's name. An activity type of its own, since a tool's may be another worker's, which would run the call. */
+  readonly tool: string;
 }
 
 export const DEFAULT_MAX_CHARS = 20_000;

@@ -70,18 +70,10 @@ async function listOne(
   return tools;
 }
 
-const PINNED = z.object({
-  name: z.string(),
-  description: z.string(),
-  parameters: z.record(z.string(), z.json()),
-  approval: z.enum(['never', 'always', 'ask']),
-  timeoutMs: z.number(),
-  mcp: z.object({ server: z.string(), tool: z.string() }),
-});
-type Pinned = Pick<ToolSpec, 'name' | 'description' | 'parameters' | 'approval' | 'timeoutMs'> & {
-  readonly mcp: NonNullable<ToolSpec['mcp']>;
-};
-const INPUT = z.object({ spec: z.string().optional(), tool: PINNED.optional() });
+/** The tool as the run has pinned it. */
+type Pinned = ToolSpec & { readonly mcp: NonNullable<ToolSpec['mcp']> };
+
+const INPUT = z.object({ spec: z.string() });
 
 /** Calls the tool of this activity type; undefined where it is none of the worker's MCP servers. */
 export function callMcpTool(
@@ -108,19 +100,20 @@ async function call(
   return runTool(toolOf(tool, link), dependencies, input);
 }
 
-/** The tool as the run has pinned it: given with the input, or by the hash of the run's spec. */
+/** By the hash of the run's spec. */
 async function pinned({ describe }: McpDependencies, activityType: string, raw: unknown): Promise<Pinned> {
   const heartbeat = startHeartbeat();
   try {
-    const { tool, spec: hash } = INPUT.parse(raw);
-    if (tool !== undefined) return tool;
-    if (hash !== undefined) {
-      const { spec } = await loadRun(describe.cache, { spec: hash, base: { hash: '', length: 0 }, delta: [] });
+    const input = INPUT.safeParse(raw);
+    if (input.success) {
+      const { spec } = await loadRun(describe.cache, {
+        spec: input.data.spec,
+        base: { hash: '', length: 0 },
+        delta: [],
+      });
       const found = spec.tools.find(({ name }) => toolActivity(name) === activityType);
       if (found?.mcp !== undefined) return { ...found, mcp: found.mcp };
     }
-  } catch (error) {
-    if (!(error instanceof z.ZodError)) throw error;
   } finally {
     heartbeat.stop();
   }

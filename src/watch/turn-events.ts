@@ -91,7 +91,8 @@ export class TurnEvents {
     if (event.activity === 'callModel') return this.modelScheduled(event);
     if (event.activity === 'compactConversation') return this.compactionScheduled(event);
     if (event.activity === 'verifyWorkspace') return this.verifyScheduled(event);
-    if (event.activity === 'listMcpTools') {
+    if (event.activity === 'describeAgent') this.lookedUp = true;
+    if (event.activity === 'describeAgent' || event.activity === 'listMcpTools') {
       this.scheduled.set(event.eventId, { work: 'describe' });
       return;
     }

@@ -1,21 +1,16 @@
 /** The start of a run: its agent's spec, pinned for as long as the run lives (a carried run brings it along). */
-import { isCancellation, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import { isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { Ending } from '../agents/result.js';
 import type { AgentSpec } from '../agents/spec.js';
 import { DESCRIBE_FAILURE, type DescribeAgentInput, type DescribeAgentOutput } from '../agents/wire.js';
+import { oneLine } from '../conversation/cut-text.js';
 import { readFailure } from './activity-failures.js';
 import { openingOf } from './laps.js';
 import { dropUnkeepable } from './control.js';
 import { showInSearch } from './presentation.js';
 import type { Run } from './run.js';
 import { newConversation } from './run-state.js';
-
-const { describeAgent } = proxyLocalActivities<{
-  describeAgent(input: DescribeAgentInput): Promise<DescribeAgentOutput>;
-}>({
-  startToCloseTimeout: '30 seconds',
-  retry: { maximumAttempts: 10 },
-});
+import { shortActivity } from './short-activity.js';
 
 /** Starting MCP servers may take long (a download, for some), and they may be restarting just now. */
 const { listMcpTools } = proxyActivities<{ listMcpTools(input: DescribeAgentInput): Promise<AgentSpec> }>({
@@ -30,7 +25,11 @@ export async function describe(
   asked: DescribeAgentInput,
   within: <T>(work: () => Promise<T>) => Promise<T> = (work) => work(),
 ): Promise<AgentSpec> {
-  const described = await describeAgent(asked);
+  const described = await shortActivity<DescribeAgentInput, DescribeAgentOutput>('describeAgent', asked, {
+    startToCloseTimeout: '15 seconds',
+    retry: { maximumAttempts: 10 },
+    summary: oneLine(`agent ${asked.agent}`, 100),
+  });
   return 'mcp' in described ? within(() => listMcpTools(asked)) : described;
 }
 

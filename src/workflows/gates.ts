@@ -1,15 +1,17 @@
 /**
  * Whether a call needs a person's approval, as its own tool says on a worker. Where it cannot say, a person decides.
  *
- * Gates are local activities. Of several that end in one workflow task a replay sees the ends at other moments than the run
- * did, and the clock says something else: nothing may depend on which is first, or on what the time is then.
+ * What an earlier version began asks by local activities. Of several that end in one workflow task a replay sees the ends
+ * at other moments than the run did, and the clock says something else: nothing may depend on which is first, or on what the
+ * time is then.
  */
-import { isCancellation, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import { isCancellation } from '@temporalio/workflow';
 import type { ToolSpec } from '../agents/spec.js';
-import { toolActivity, type ToolInput, type ToolOutput } from '../agents/wire.js';
+import { toolActivity, type CheckCallInput, type ToolInput, type ToolOutput } from '../agents/wire.js';
 import { readFailure } from './activity-failures.js';
 import { inputOf, isGone, type Outcome } from './run-call.js';
 import type { Run } from './run.js';
+import { areOrdinary, shortActivity } from './short-activity.js';
 import type { RunnableCall } from './tool-plan.js';
 
 /** `free`: it may run. `ask`: a person has to say so. `result`: it is not to run, and this is what the model reads. */
@@ -35,7 +37,7 @@ async function gateOf(run: Run, planned: RunnableCall): Promise<Gate> {
 export async function askGate(run: Run, tool: ToolSpec, input: ToolInput): Promise<Gate> {
   run.gatesAsked += 1;
   try {
-    const output = await askTool(tool, { ...input, gate: true, ...(tool.mcp && { tool }) });
+    const output = await askTool(tool, input);
     if ('ask' in output) return { kind: output.ask ? 'ask' : 'free' };
     return 'text' in output ? { kind: 'result', ...output } : { kind: 'ask' };
   } catch (error) {
@@ -49,20 +51,12 @@ export async function askGate(run: Run, tool: ToolSpec, input: ToolInput): Promi
   }
 }
 
-type Gates = Record<string, (input: ToolInput) => Promise<ToolOutput>>;
-
-async function askTool({ name }: ToolSpec, input: ToolInput): Promise<ToolOutput> {
-  const options = { startToCloseTimeout: '10 seconds', retry: { maximumAttempts: 3 } } as const;
-  const ask = (gates: Gates): Promise<ToolOutput> => {
-    const gate = gates[toolActivity(name)];
-    if (gate === undefined) throw new Error(`There is no activity ${toolActivity(name)}.`);
-    return gate(input);
-  };
-  try {
-    return await ask(proxyLocalActivities<Gates>(options));
-  } catch (error) {
-    if (readFailure(error)?.kind !== 'unregistered') throw error;
-    // Another worker may know it: a deploy is under way.
-    return ask(proxyActivities<Gates>({ ...options, summary: `${name} · approval?` }));
-  }
+function askTool({ name }: ToolSpec, input: ToolInput): Promise<ToolOutput> {
+  const options = {
+    startToCloseTimeout: '10 seconds',
+    retry: { maximumAttempts: 3 },
+    summary: `${name} · approval?`,
+  } as const;
+  if (areOrdinary()) return shortActivity<CheckCallInput, ToolOutput>('checkCall', { ...input, tool: name }, options);
+  return shortActivity<ToolInput, ToolOutput>(toolActivity(name), { ...input, gate: true }, options);
 }

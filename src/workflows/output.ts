@@ -2,7 +2,7 @@
  * Answers in a form: one that does not have it goes back to the model with what is wrong, a bounded number of times. An
  * answer comes as a text, or, where the server has no means to hold a text to a form, as a call of `final_answer`.
  */
-import { isCancellation, proxyLocalActivities } from '@temporalio/workflow';
+import { isCancellation } from '@temporalio/workflow';
 import type { Ending } from '../agents/result.js';
 import type { CheckOutputInput, CheckOutputOutput } from '../agents/wire.js';
 import { callsOf } from '../conversation/conversation.js';
@@ -12,14 +12,10 @@ import { readFailure } from './activity-failures.js';
 import { failed, type Outcome } from './run-call.js';
 import type { TurnAnswer } from './ask-model.js';
 import type { Run } from './run.js';
+import { shortActivity } from './short-activity.js';
 
 /** Times that one answer is asked for again. */
 const MAX_REASKS = 3;
-
-const { checkOutput } = proxyLocalActivities<{ checkOutput(input: CheckOutputInput): Promise<CheckOutputOutput> }>({
-  startToCloseTimeout: '10 seconds',
-  retry: { maximumAttempts: 3 },
-});
 
 /** An answer that ends the run, unless it is wrong or somebody has said something meanwhile. */
 export interface Given {
@@ -96,7 +92,11 @@ function textOf({ arguments: json }: ToolCall): string {
 async function check({ spec, state }: Run, answer: string): Promise<CheckOutputOutput> {
   if (spec.output === undefined) return {};
   try {
-    const checked = await checkOutput({ agent: spec.output.agent, answer });
+    const checked = await shortActivity<CheckOutputInput, CheckOutputOutput>(
+      'checkOutput',
+      { agent: spec.output.agent, answer },
+      { startToCloseTimeout: '10 seconds', retry: { maximumAttempts: 3 }, summary: 'form of the answer' },
+    );
     if (checked.problem === undefined) state.wrongOutputs = 0;
     return checked;
   } catch (error) {

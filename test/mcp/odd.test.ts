@@ -137,7 +137,8 @@ test('a required server whose program is not there ends the run at once, with on
   });
   const { events } = await run.temporal.fetchHistory();
   const attempts = events?.flatMap(({ activityTaskStartedEventAttributes: started }) => started?.attempt ?? []);
-  expect(attempts).toEqual([1]);
+  // describeAgent, and listMcpTools once.
+  expect(attempts).toEqual([1, 1]);
 });
 
 test('calls that go wrong: each is a result text, and the run goes on', async () => {

@@ -141,14 +141,14 @@ describe('the plugin in a worker that has activities of its own', () => {
 describe('execution: local', () => {
   const local = of({ effects: 'none', execution: 'local' }, 400);
 
-  test('is a marker in history, and no scheduled activity', async () => {
+  test('is a marker in history, and no scheduled activity of its own', async () => {
     const quick = local('quick', ({ attempt, workspace }) => `attempt ${attempt} in ${workspace}`);
     rig = await startRig({ agent: { tools: [quick] }, script: [call('quick'), text('Done.')] });
     const run = await rig.start();
     await run.result();
     const events = await eventsOf(rig.temporal, run.id);
     const scheduled = events.flatMap((event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? []);
-    expect(scheduled).toEqual(['callModel', 'callModel']);
+    expect(scheduled).toEqual(['describeAgent', 'callModel', 'callModel']);
     const markers = events.filter((event) => event.markerRecordedEventAttributes);
     expect(markers.some((event) => JSON.stringify(event).includes('core_local_activity'))).toBe(true);
     expect((await run.messages())[2]?.text).toMatch(/^attempt 1 in \/.*tester-/);

@@ -62,7 +62,7 @@ const tool = (name: string, callId: string, more: object = {}): HistoryContent =
     ...more,
   });
 const terminated: HistoryContent = { kind: 'closed', how: { status: 'terminated', message: 'gone' } };
-const spec = (tools: readonly object[] = []): HistoryContent => ({
+const spec = (tools: readonly object[] = []): HistoryContent & { readonly kind: 'local_activity' } => ({
   kind: 'local_activity',
   activity: 'describeAgent',
   seq: 1,
@@ -455,6 +455,17 @@ describe("a team's own workflow", () => {
       ...['lap_started', 'turn_started', 'model_answered: ', 'turn_started', 'model_answered: B.'],
     ]);
     expect(events.at(-1)).toMatchObject({ turn: 2 });
+  });
+
+  test('it is the same where agents are looked up by ordinary activities', () => {
+    const look = (at: number): HistoryContent[] => [scheduled('describeAgent', {}), completed(at, spec().result)];
+    const first = [own, ...look(2), ask(1, 0, [task]), answer(4, 'One.')];
+    const events = translate(...first, ...look(6), ask(1, 0, [task]), answer(8, 'Two.'), closed('done'));
+    const [a, b] = ['model_answered: One.', 'model_answered: Two.'];
+    const turn = ['lap_started', 'turn_started'];
+    expect(told(events)).toEqual(['run_started', ...turn, a, ...turn, b, 'ended']);
+    // Twice 10 tokens, at a million dollars for a million.
+    expect(events.at(-1)).toMatchObject({ result: { turns: 2, laps: 2, costUsd: 20 } });
   });
 });
 
