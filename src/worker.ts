@@ -5,11 +5,12 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
+import { LOCAL_TARGET } from '@temporalio/client';
 import { SimplePlugin } from '@temporalio/plugin';
 import {
   type BundleOptions,
   NativeConnection,
+  type NativeConnectionOptions,
   Runtime,
   Worker,
   type LogLevel,
@@ -24,6 +25,7 @@ import { DEFAULT_TASK_QUEUE } from './agents/define-agent.js';
 import { defineConfig, mcpServersOf, type ConfigOptions } from './agents/define-config.js';
 import type { ArtifactStore } from './artifacts/artifact-store.js';
 import { folderArtifacts } from './artifacts/folder-artifacts.js';
+import { temporalEnvironment, whyNoServer } from './connection/temporal-server.js';
 import { McpPool } from './mcp/pool.js';
 import { checkSdk } from './mcp/sdk.js';
 import { cachedRuns } from './storage/cached-runs.js';
@@ -175,6 +177,15 @@ function buildIdOf(code: string): string {
   return `everlap+${createHash('sha256').update(code).digest('hex').slice(0, 12)}`;
 }
 
+async function connectTo(options: NativeConnectionOptions): Promise<NativeConnection> {
+  try {
+    return await NativeConnection.connect(options);
+  } catch (error) {
+    const address = options.address ?? LOCAL_TARGET;
+    throw new Error(whyNoServer(address, error, 'the option connection'), { cause: error });
+  }
+}
+
 /** Closes the connection that was made for a worker, when the worker has ended. */
 function closing(connection: NativeConnection): WorkerPlugin {
   return {
@@ -215,8 +226,8 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   const { taskQueue = DEFAULT_TASK_QUEUE, connection, namespace, deployment, worker, ...everlap } = options;
   const plugin = new EverlapPlugin(everlap);
   const versioned = deployment && { workerDeploymentOptions: deploymentOptions(deployment) };
-  const environment = loadClientConnectConfig();
-  const own = connection === undefined ? await NativeConnection.connect(environment.connectionOptions) : undefined;
+  const environment = temporalEnvironment();
+  const own = connection === undefined ? await connectTo(environment.connectionOptions) : undefined;
   try {
     return await Worker.create({
       ...versioned,

@@ -22,6 +22,6 @@ export async function checkCall(
   const { tool, ...call } = input.data;
   const type = toolActivity(tool);
   const answer = ask(type, { ...call, gate: true });
-  if (answer === undefined) throw notRegistered(type);
+  if (answer === undefined) throw notRegistered(type, true);
   return answer;
 }

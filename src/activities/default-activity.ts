@@ -30,8 +30,8 @@ export function defaultActivity(
   };
 }
 
-/** As the SDK says it where there is no default activity. */
-export function notRegistered(activityType: string): ApplicationFailure {
+/** As the SDK says it where there is no default activity. @param nonRetryable whoever asked tries again by other means. */
+export function notRegistered(activityType: string, nonRetryable = false): ApplicationFailure {
   const message = `Activity function ${activityType} is not registered on this Worker.`;
-  return ApplicationFailure.create({ type: 'NotFoundError', message });
+  return ApplicationFailure.create({ type: 'NotFoundError', message, nonRetryable });
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, opendir, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { type Fields, onlyFields } from '../agents/definition-error.js';
 import { toMs, type Duration } from '../agents/duration.js';
 import type { ArtifactStore } from './artifact-store.js';
 
@@ -16,15 +17,19 @@ export interface FolderArtifactsOptions {
   readonly keepFor?: Duration | null;
 }
 
+const FIELDS: Fields<FolderArtifactsOptions> = { keepFor: true };
+
 /**
  * Artifacts as text files, in one folder for each run.
  * @param folder relative to the worker's working directory; made where it does not exist.
- * @throws DefinitionError where `keepFor` is no duration.
+ * @throws DefinitionError where `keepFor` is no duration, or for an option that there is not.
  */
 export function folderArtifacts(
   folder: string = DEFAULT_ARTIFACTS,
-  { keepFor = DEFAULT_KEEP }: FolderArtifactsOptions = {},
+  options: FolderArtifactsOptions = {},
 ): ArtifactStore {
+  onlyFields('folderArtifacts', options, FIELDS);
+  const { keepFor = DEFAULT_KEEP } = options;
   const root = resolve(folder);
   const keepForMs = keepFor === null ? Infinity : toMs('folderArtifacts: keepFor', keepFor);
   return {

@@ -1,5 +1,6 @@
 /** An S3 bucket, or one of a store that speaks S3, as artifact store: for workers on several machines. */
 import { z } from 'zod';
+import { type Fields, onlyFields } from '../agents/definition-error.js';
 import type { ArtifactPart, ArtifactStore } from './artifact-store.js';
 
 export interface S3ArtifactsOptions {
@@ -9,6 +10,8 @@ export interface S3ArtifactsOptions {
   /** Put before every key. Default `everlap/artifacts/`. */
   readonly prefix?: string;
 }
+
+const FIELDS: Fields<S3ArtifactsOptions> = { client: true, bucket: true, prefix: true };
 
 /** What is used of an `S3Client`. */
 export interface S3ClientLike {
@@ -26,8 +29,13 @@ const FOUND = z.object({
     .transform((range) => Number(range.slice(range.lastIndexOf('/') + 1))),
 });
 
-/** Nothing here deletes artifacts: give the bucket a lifecycle rule for the prefix. Needs the package `@aws-sdk/client-s3`. */
-export function s3Artifacts({ client, bucket, prefix = 'everlap/artifacts/' }: S3ArtifactsOptions): ArtifactStore {
+/**
+ * Nothing here deletes artifacts: give the bucket a lifecycle rule for the prefix. Needs the package `@aws-sdk/client-s3`.
+ * @throws DefinitionError for an option that there is not.
+ */
+export function s3Artifacts(options: S3ArtifactsOptions): ArtifactStore {
+  onlyFields('s3Artifacts', options, FIELDS);
+  const { client, bucket, prefix = 'everlap/artifacts/' } = options;
   const place = (key: string) => ({ Bucket: bucket, Key: prefix + key });
   return {
     async put(key, bytes, abortSignal) {

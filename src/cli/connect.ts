@@ -1,12 +1,15 @@
 /** From options and Temporal's environment configuration to a connection, with a sentence where there is none. */
-import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
-import { loadClientConnectConfig, type ClientConnectConfig } from '@temporalio/envconfig';
+import { Client, type Connection } from '@temporalio/client';
+import type { ClientConnectConfig } from '@temporalio/envconfig';
 import type { ConfigOptions } from '../agents/define-config.js';
+import { connectTo } from '../client/connect.js';
 import { EverlapClient } from '../client/everlap-client.js';
+import { temporalEnvironment, whyNoServer } from '../connection/temporal-server.js';
 import { CliError } from './cli-error.js';
 import type { CommonFlags } from './options.js';
 
 const DEFAULT_ADDRESS = '127.0.0.1:7233';
+const OPTION = '--address HOST:PORT';
 const CONNECT_MS = 5_000;
 
 /** Which server, and how it is spoken to. */
@@ -19,22 +22,21 @@ export interface Target {
 
 /** An option replaces only what it names; the rest stays as the environment has it (as in the `temporal` command). */
 export function targetOf(flags: CommonFlags): Target {
-  let environment: ClientConnectConfig;
-  try {
-    environment = loadClientConnectConfig();
-  } catch (error) {
-    const why = error instanceof Error ? error.message.split('\n')[0] : String(error);
-    throw new CliError(
-      `Temporal's environment configuration cannot be read (${why}); correct TEMPORAL_CONFIG_FILE, TEMPORAL_PROFILE or the file.`,
-      { cause: error },
-    );
-  }
-  const { address, ...how } = environment.connectionOptions;
+  const { connectionOptions, namespace } = environment();
+  const { address, ...how } = connectionOptions;
   return {
     address: flags.address ?? address ?? DEFAULT_ADDRESS,
-    namespace: flags.namespace ?? environment.namespace ?? 'default',
+    namespace: flags.namespace ?? namespace ?? 'default',
     how,
   };
+}
+
+function environment(): ClientConnectConfig {
+  try {
+    return temporalEnvironment();
+  } catch (error) {
+    throw asCliError(error);
+  }
 }
 
 /** A client that is connected, and what it is connected to. */
@@ -65,27 +67,18 @@ export async function withSession<T>(
 }
 
 async function connect({ address, how }: Target): Promise<Connection> {
-  const options: ConnectionOptions = { ...how, address, connectTimeout: CONNECT_MS };
   try {
-    return await Connection.connect(options);
+    return await connectTo({ ...how, address, connectTimeout: CONNECT_MS }, OPTION);
   } catch (error) {
-    throw noServer(address, error);
+    throw asCliError(error);
   }
 }
 
 export function noServer(address: string, error: unknown): CliError {
-  const said = error instanceof Error ? error.message : String(error);
-  if (/Invalid address/.test(said)) {
-    return new CliError(`"${address}" is no address of a Temporal server; it must look like 127.0.0.1:7233.`);
-  }
-  const why = /refused/i.test(said)
-    ? 'the connection was refused'
-    : /dns|resolve/i.test(said)
-      ? 'its name is not known'
-      : '';
-  return new CliError(
-    `No Temporal server answers at ${address}${why && ` (${why})`}: start one with \`everlap dev\`, or name yours with ` +
-      '--address HOST:PORT or TEMPORAL_ADDRESS.',
-    { cause: error },
-  );
+  return new CliError(whyNoServer(address, error, OPTION), { cause: error });
+}
+
+/** Its message is a sentence already. */
+function asCliError(error: unknown): CliError {
+  return new CliError(error instanceof Error ? error.message : String(error), { cause: error });
 }

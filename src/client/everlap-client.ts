@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { Client, type WorkflowExecutionInfo, type WorkflowStartOptions } from '@temporalio/client';
 import type { ExternalStorage, Workflow } from '@temporalio/common';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { DEFAULT_TASK_QUEUE, type AgentDefinition, type AgentWithOutput } from '../agents/define-agent.js';
 import type { AgentOutput } from '../agents/output-schema.js';
 import type { AgentRunInput, RunSettings } from '../agents/run-input.js';
 import { WORKFLOW_TYPE } from '../agents/wire.js';
 import { oneLine } from '../conversation/cut-text.js';
+import { temporalEnvironment } from '../connection/temporal-server.js';
 import { checkOneProtobuf } from '../storage/one-protobuf.js';
 import type { TextArgument } from '../workflows/messages.js';
 import { checkId, checkText } from './check-arguments.js';
@@ -97,12 +97,12 @@ export class EverlapClient {
   /**
    * A client with a connection of its own, by Temporal's environment configuration (profiles, TEMPORAL_ADDRESS, API key,
    * mTLS) unless told otherwise. Close it when done.
-   * @throws Error where no server answers within 10 seconds, or external storage cannot work as the packages are installed.
+   * @throws Error where no server answers within 10 seconds, the environment configuration cannot be read, or external storage cannot work as the packages are installed.
    */
   static async connect(options: ConnectOptions = {}): Promise<EverlapClient> {
     const { externalStorage } = options;
     if (externalStorage !== undefined) checkOneProtobuf();
-    const environment = loadClientConnectConfig();
+    const environment = temporalEnvironment();
     const connection = await connectTo({
       ...environment.connectionOptions,
       ...(options.address !== undefined && { address: options.address }),

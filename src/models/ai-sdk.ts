@@ -8,6 +8,7 @@ import { PartsAssembly } from './ai-sdk/parts.js';
 import type { AiSdkCall, AiSdkModel, ProviderOptions } from './ai-sdk/types.js';
 import { answerOf } from './answer.js';
 import { type Failure, type FailureContext, failureOf } from './failure-class.js';
+import { type Fields, onlyFields } from '../agents/definition-error.js';
 import { isJsonObject } from '../conversation/json.js';
 import { untilAborted } from '../waiting/interruptible.js';
 import { asError } from './openai-provider.js';
@@ -24,6 +25,8 @@ export interface AiSdkOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+const FIELDS: Fields<AiSdkOptions> = { providerOptions: true, headers: true };
+
 /** Parts that say nothing of the answer: they do not show that the model is still at work. */
 const NO_EVENTS: ReadonlySet<unknown> = new Set(['ping', 'raw']);
 
@@ -31,11 +34,13 @@ const NO_EVENTS: ReadonlySet<unknown> = new Set(['ping', 'raw']);
  * Answers by a model of the AI SDK (`LanguageModelV4`, or V3): one model, or a function that gives the model of a name
  * (an AI SDK provider is one: `aiSdk(anthropic)`). Parameters of an agent's model go to the call where the AI SDK has them
  * (`temperature`, `topP`, …), others to the provider's own options. Keys are the AI SDK's matter.
+ * @throws DefinitionError for an option that there is not.
  */
 export function aiSdk(
   model: AiSdkModel | ((modelId: string) => AiSdkModel),
   options: AiSdkOptions = {},
 ): ModelProvider {
+  onlyFields('aiSdk', options, FIELDS);
   /** By model: which means it has to be asked for the form of an answer, as far as its refusals tell. */
   const learned = new Map<string, FormTraits>();
 

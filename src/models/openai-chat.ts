@@ -1,9 +1,9 @@
 /** The provider for chat completions of OpenAI and of everything that imitates it. */
-import { openaiProvider, type OpenAiProviderOptions } from './openai-provider.js';
+import { checkProviderOptions, openaiProvider, type OpenAiProviderOptions } from './openai-provider.js';
 import type { ModelProvider } from './provider.js';
 import { learn } from './refusal-lesson.js';
 import { StreamAssembly } from './stream-assembly.js';
-import { type Traits, traitsFor } from './traits.js';
+import { DEFAULT_TRAITS, type Traits, traitsFor } from './traits.js';
 import { requestBody } from './wire.js';
 
 export interface OpenAiChatOptions extends OpenAiProviderOptions {
@@ -14,8 +14,10 @@ export interface OpenAiChatOptions extends OpenAiProviderOptions {
 /**
  * A provider for any base URL. Without options it reads `OPENAI_API_KEY` and `OPENAI_BASE_URL` from the environment,
  * anew for each request.
+ * @throws DefinitionError for an option or a trait that there is not.
  */
 export function openaiChat(options: OpenAiChatOptions = {}): ModelProvider {
+  checkProviderOptions('openaiChat', options, DEFAULT_TRAITS);
   return openaiProvider<Traits>(
     {
       path: '/chat/completions',

@@ -2,6 +2,7 @@
  * What the two APIs of OpenAI's kind have in common: one POST, a reply read from its raw body, lessons from refusals. The
  * `openai` client is the transport, without its retries; its own readers lose what field work needs.
  */
+import { type Fields, onlyFields } from '../agents/definition-error.js';
 import type { JsonObject } from '../conversation/json.js';
 import { answerOf } from './answer.js';
 import { chatTarget, type ChatTarget, type ChatTargetOptions } from './chat-target.js';
@@ -16,6 +17,31 @@ import type { ReplyAssembly } from './stream-assembly.js';
 export interface OpenAiProviderOptions extends ChatTargetOptions {
   /** Instead of Node's: e.g. one with a proxy, or without Node's limit of five minutes until the first byte. */
   readonly fetch?: typeof globalThis.fetch;
+}
+
+const FIELDS: Fields<OpenAiProviderOptions & { readonly traits?: object }> = {
+  apiKey: true,
+  apiKeyEnv: true,
+  baseUrl: true,
+  headers: true,
+  organization: true,
+  fetch: true,
+  traits: true,
+};
+
+/**
+ * @param name of the function that has these options.
+ * @param traits all that there are.
+ * @throws DefinitionError for a field that there is not.
+ */
+export function checkProviderOptions(
+  name: string,
+  options: OpenAiProviderOptions & { readonly traits?: object },
+  traits: object,
+): void {
+  onlyFields(name, options, FIELDS);
+  const known = Object.fromEntries(Object.keys(traits).map((trait) => [trait, true as const]));
+  if (options.traits !== undefined) onlyFields(`${name}: traits`, options.traits, known);
 }
 
 /** One API. `T`: what a server takes and refuses. */

@@ -2,7 +2,7 @@
  * The provider for the Responses API of OpenAI and of servers that have it too. Nothing is stored with the server:
  * reasoning goes back and forth encrypted, in the conversation.
  */
-import { openaiProvider, type OpenAiProviderOptions } from './openai-provider.js';
+import { checkProviderOptions, openaiProvider, type OpenAiProviderOptions } from './openai-provider.js';
 import type { ModelProvider } from './provider.js';
 import { ResponsesAssembly } from './responses/assembly.js';
 import { responsesBody } from './responses/input.js';
@@ -17,8 +17,10 @@ export interface OpenAiResponsesOptions extends OpenAiProviderOptions {
  * A provider for any base URL that has `/responses`. Without options it reads `OPENAI_API_KEY` and `OPENAI_BASE_URL` from the
  * environment, anew for each request. Tools that the server runs itself (web search and the like) may be given as the
  * model's parameter `tools`.
+ * @throws DefinitionError for an option or a trait that there is not.
  */
 export function openaiResponses(options: OpenAiResponsesOptions = {}): ModelProvider {
+  checkProviderOptions('openaiResponses', options, responsesTraits('', ''));
   return openaiProvider<ResponsesTraits>(
     {
       path: '/responses',

@@ -14,6 +14,7 @@ import {
   type StorageDriverStoreContext,
 } from '@temporalio/common';
 import { z } from 'zod';
+import { type Fields, onlyFields } from '../agents/definition-error.js';
 
 export interface FolderStorageOptions {
   /** Made where it does not exist. Everyone who reads these runs needs it: workers, clients, the CLI. */
@@ -22,8 +23,15 @@ export interface FolderStorageOptions {
   readonly threshold?: number;
 }
 
-/** For `dataConverter.externalStorage` of a Temporal worker and client, or `externalStorage` of Everlap's config. */
-export function folderStorage({ folder, threshold }: FolderStorageOptions): ExternalStorage {
+const FIELDS: Fields<FolderStorageOptions> = { folder: true, threshold: true };
+
+/**
+ * For `dataConverter.externalStorage` of a Temporal worker and client, or `externalStorage` of Everlap's config.
+ * @throws DefinitionError for an option that there is not.
+ */
+export function folderStorage(options: FolderStorageOptions): ExternalStorage {
+  onlyFields('folderStorage', options, FIELDS);
+  const { folder, threshold } = options;
   return new ExternalStorage({
     drivers: [new FolderDriver(resolve(folder))],
     ...(threshold !== undefined && { payloadSizeThreshold: threshold }),

@@ -32,7 +32,7 @@ export class TurnEvents {
   private turnTold = 0;
   /** What the last model call of this turn came to; why there is another one. */
   private lastCall: ModelRetrying['cause'] = 'failure';
-  /** Tools that run as local activities; other tools are only asked there whether a call needs an approval. */
+  /** Tools that run as local activities; others an earlier version asked there whether a call needs an approval. */
   private localTools: ReadonlySet<string> = new Set();
   private askingTools: ReadonlySet<string> = new Set();
   /** An agent was looked up since the last model call: for a run that begins, or a handoff. */

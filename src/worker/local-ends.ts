@@ -21,6 +21,8 @@ interface Watched {
 export class LocalEnds {
   private readonly workers = new Set<Watched>();
 
+  constructor(private readonly mostMs = MOST_MS) {}
+
   readonly interceptors: WorkerInterceptors = { activity: [(context) => this.ofActivity(context)] };
 
   /** The result is to be called when the worker has ended. */
@@ -45,7 +47,7 @@ export class LocalEnds {
   }
 
   private async quiet(): Promise<void> {
-    const giveUpAt = performance.now() + MOST_MS;
+    const giveUpAt = performance.now() + this.mostMs;
     await afterMs(FIRST_LOOK_MS);
     while (this.isBusy() && performance.now() < giveUpAt) await afterMs(LOOK_MS);
   }

@@ -3,12 +3,15 @@ import { toMs } from '../agents/duration.js';
 import { DefinitionError } from '../agents/definition-error.js';
 import { wellFormed } from '../conversation/cut-text.js';
 import { isJsonObject, type JsonObject } from '../conversation/json.js';
+import { jsonBytes } from '../conversation/json-bytes.js';
 import { isRefused, type Refused } from './arguments.js';
 import { MODES, type Mode } from '../agents/mode.js';
 import type { CallName } from './decision-target.js';
 import { callName } from './decisions.js';
 
 const MAX_TEXT = 200_000;
+/** They are in the input of a check and of the call. */
+const MAX_ARGS_BYTES = 600_000;
 
 export interface Remember {
   readonly tool?: string;
@@ -31,6 +34,9 @@ export function parseApprove(argument: unknown): ApproveArgument | Refused {
   if (isRefused(name)) return name;
   if (args !== undefined && !isJsonObject(args))
     return { refused: 'args must be an object: the arguments to run with.' };
+  if (args !== undefined && jsonBytes(args) > MAX_ARGS_BYTES) {
+    return { refused: `args has more than ${MAX_ARGS_BYTES} bytes as JSON. Put long texts into a file and name it.` };
+  }
   const parsed = remember === undefined ? undefined : parseRemember(remember);
   if (isRefused(parsed)) return parsed;
   return { ...name, ...(args && { args }), ...(parsed && { remember: parsed }) };

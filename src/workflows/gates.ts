@@ -1,17 +1,17 @@
 /**
  * Whether a call needs a person's approval, as its own tool says on a worker. Where it cannot say, a person decides.
  *
- * What an earlier version began asks by local activities. Of several that end in one workflow task a replay sees the ends
- * at other moments than the run did, and the clock says something else: nothing may depend on which is first, or on what the
- * time is then.
+ * An earlier version asked by local activities. Of several that end in one workflow task a replay sees the ends at other
+ * moments than the run did, and the clock says something else: while such runs are replayed, nothing may depend on which is
+ * first, or on what the time is then.
  */
-import { isCancellation } from '@temporalio/workflow';
+import { isCancellation, sleep } from '@temporalio/workflow';
 import type { ToolSpec } from '../agents/spec.js';
 import { toolActivity, type CheckCallInput, type ToolInput, type ToolOutput } from '../agents/wire.js';
 import { readFailure } from './activity-failures.js';
-import { inputOf, isGone, type Outcome } from './run-call.js';
+import { inputOf, isGone, MAX_UNREGISTERED, UNREGISTERED_WAIT_MS, type Outcome } from './run-call.js';
 import type { Run } from './run.js';
-import { areOrdinary, shortActivity } from './short-activity.js';
+import { areOrdinary, local, ordinary, type ShortOptions } from './short-activity.js';
 import type { RunnableCall } from './tool-plan.js';
 
 /** `free`: it may run. `ask`: a person has to say so. `result`: it is not to run, and this is what the model reads. */
@@ -37,7 +37,7 @@ async function gateOf(run: Run, planned: RunnableCall): Promise<Gate> {
 export async function askGate(run: Run, tool: ToolSpec, input: ToolInput): Promise<Gate> {
   run.gatesAsked += 1;
   try {
-    const output = await askTool(tool, input);
+    const output = await askTool(run, tool, input);
     if ('ask' in output) return { kind: output.ask ? 'ask' : 'free' };
     return 'text' in output ? { kind: 'result', ...output } : { kind: 'ask' };
   } catch (error) {
@@ -51,12 +51,40 @@ export async function askGate(run: Run, tool: ToolSpec, input: ToolInput): Promi
   }
 }
 
-function askTool({ name }: ToolSpec, input: ToolInput): Promise<ToolOutput> {
+function askTool(run: Run, tool: ToolSpec, input: ToolInput): Promise<ToolOutput> {
   const options = {
     startToCloseTimeout: '10 seconds',
     retry: { maximumAttempts: 3 },
-    summary: `${name} · approval?`,
+    summary: `${tool.name} · approval?`,
   } as const;
-  if (areOrdinary()) return shortActivity<CheckCallInput, ToolOutput>('checkCall', { ...input, tool: name }, options);
-  return shortActivity<ToolInput, ToolOutput>(toolActivity(name), { ...input, gate: true }, options);
+  return areOrdinary() ? askAnyWorker(run, tool, input, options) : askOwnWorker(tool.name, input, options);
+}
+
+/** A deploy under way is waited out: some workers may not know the tool yet, or not any more. */
+async function askAnyWorker(
+  run: Run,
+  { name, mcp }: ToolSpec,
+  input: ToolInput,
+  options: ShortOptions,
+): Promise<ToolOutput> {
+  const question: CheckCallInput = { ...input, tool: name, ...(mcp && { spec: run.spec.hash }) };
+  for (let offers = 1; ; offers += 1) {
+    try {
+      return await ordinary<CheckCallInput, ToolOutput>('checkCall', question, options);
+    } catch (error) {
+      if (readFailure(error)?.kind !== 'unregistered' || offers >= MAX_UNREGISTERED) throw error;
+      await sleep(UNREGISTERED_WAIT_MS);
+    }
+  }
+}
+
+/** As an earlier version did, whose part of an execution is replayed. */
+async function askOwnWorker(name: string, input: ToolInput, options: ShortOptions): Promise<ToolOutput> {
+  const gate: ToolInput = { ...input, gate: true };
+  try {
+    return await local<ToolInput, ToolOutput>(toolActivity(name), gate, options);
+  } catch (error) {
+    if (readFailure(error)?.kind !== 'unregistered') throw error;
+    return ordinary<ToolInput, ToolOutput>(toolActivity(name), gate, options);
+  }
 }

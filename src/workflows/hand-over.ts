@@ -7,6 +7,7 @@ import { limitOptions } from '../agents/limits.js';
 import { stricter } from '../agents/mode.js';
 import { sessionOptions } from '../agents/session.js';
 import type { ToolSpec } from '../agents/spec.js';
+import { oneLine } from '../conversation/cut-text.js';
 import { readFailure } from './activity-failures.js';
 import { describe } from './begin.js';
 import { showInSearch } from './presentation.js';
@@ -26,7 +27,12 @@ export async function handOver(run: Run, { name, agent }: ToolSpec): Promise<Out
     const { laps = null, session, output } = run.spec;
     const settings = { ...run.input.settings, limits, laps, session: session ? sessionOptions(session) : null };
     const form = output?.agent;
-    successor.spec = await describe({ agent: agent.name, task: run.task, settings, ...(form && { form }) });
+    successor.spec = await describe({
+      agent: agent.name,
+      task: oneLine(run.task, 100),
+      settings,
+      ...(form && { form }),
+    });
     return { text: `The conversation goes over to ${agent.name}.` };
   } catch (error) {
     run.successor = null;

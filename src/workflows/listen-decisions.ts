@@ -55,7 +55,8 @@ export function listenForDecisions(run: Run): void {
 /** Approves a call. Changed arguments are checked by the tool first; the call stays open where they do not fit. */
 async function approve(run: Run, { args, remember, ...name }: ApproveArgument): Promise<api.DecidedAnswer | Refused> {
   const { callId } = name;
-  // Before the check of arguments: after a local activity the clock may say something else when it is replayed.
+  // Before the check of arguments, which an earlier version made by a local activity: after one, the clock may say something
+  // else when it is replayed.
   const now = Date.now();
   let target = findTarget(run, name, 'approve');
   if (!isRefused(target) && 'own' in target && args !== undefined) {

@@ -21,7 +21,8 @@ export function reportToParent(run: Run): () => void {
 
 async function watch(run: Run): Promise<never> {
   for (;;) {
-    // Not in the middle of answers of gates: how they come, and so how many reports they make, is not replayed alike.
+    // Not in the middle of answers of gates: one report for all of them; and of local gates, as an earlier version had them,
+    // it is not replayed alike how they come.
     await condition(() => run.gatesAsked === 0 && !parentKnows(run));
     const waiting = JSON.stringify(waitingCalls(run));
     await tell(run);

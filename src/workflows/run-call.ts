@@ -22,14 +22,16 @@ import { toolSummary } from './presentation.js';
 import type { Run } from './run.js';
 import type { RunnableCall } from './tool-plan.js';
 
-/** Times that a `once` tool is offered again to workers, after one that did not know it (a deploy under way). */
-const MAX_UNREGISTERED = 5;
-const UNREGISTERED_WAIT_MS = 2000;
+/** Times that a `once` tool, or a question about any, is offered again to workers, after one that did not know it (a deploy under way). */
+export const MAX_UNREGISTERED = 5;
+export const UNREGISTERED_WAIT_MS = 2000;
 
 /** What becomes of a call: the text that the model reads. */
 export interface Outcome {
   readonly text: string;
   readonly isError?: true;
+  /** Arguments that a person has put in the place of the model's. */
+  readonly ranWith?: JsonObject;
 }
 
 /** Runs a call; rejects only with a cancellation. */

@@ -4,7 +4,7 @@
  */
 import { CancellationScope, condition } from '@temporalio/workflow';
 import { callsOf, toolResult } from '../conversation/conversation.js';
-import { headAndTail } from '../conversation/cut-text.js';
+import { cut, headAndTail } from '../conversation/cut-text.js';
 import type { ToolCall, ToolMessage } from '../conversation/message.js';
 import { escapedBytes } from '../conversation/json-bytes.js';
 import { decide, mayWait, USED_UP } from './approvals.js';
@@ -24,6 +24,8 @@ import { concurrencyOf, forbids, PLAN_MODE, planCalls, type PlannedCall, type Ru
 const MAX_TURN_BYTES = 800_000;
 
 const MAX_NOTE_CHARS = 10_000;
+/** Characters of changed arguments that the model is told. */
+const MAX_ARGS = 2000;
 
 export interface TurnResults {
   /** In call order, as they are in the conversation. */
@@ -46,6 +48,7 @@ export async function runTools(run: Run, answer: TurnAnswer): Promise<TurnResult
     closeCalls(run, calls, outcomes);
   }
   const results = run.state.conversation.messages.slice(-calls.length).filter((message) => message.role === 'tool');
+  tellChanges(run, calls, outcomes);
   return { results, ...(given && { given }) };
 }
 
@@ -78,7 +81,12 @@ async function runPlan(run: Run, plan: readonly PlannedCall[], outcomes: Outcome
         if (verdict.kind === 'result') outcomes[planned.index] = verdict;
         if (verdict.kind !== 'run') return;
         const { args, byPerson } = verdict;
-        await start({ ...planned, args, ...(byPerson && { byPerson }) });
+        await start({
+          ...planned,
+          args,
+          ...(byPerson && { byPerson }),
+          ...(args !== planned.args && { changed: true }),
+        });
       });
       return allOf([...atOnce, ...decided]);
     });
@@ -103,6 +111,18 @@ export function closeCalls(
     }),
   );
 }
+
+/** The model knows the arguments that it gave only, and would take the results for theirs. */
+function tellChanges(run: Run, calls: readonly ToolCall[], outcomes: readonly Outcome[]): void {
+  const changed = calls.flatMap(({ id, name }, index) => {
+    const ranWith = outcomes[index]?.ranWith;
+    return ranWith === undefined ? [] : [`${name} (call ${cut(id, 100)}): ${cut(JSON.stringify(ranWith), MAX_ARGS)}`];
+  });
+  if (changed.length === 0) return;
+  run.say({ role: 'user', kind: 'notice', text: `${CHANGED}\n${changed.join('\n')}` });
+}
+
+const CHANGED = 'A person has approved calls with other arguments than you gave. They ran with these:';
 
 /** Head and tail of a text, by about so many bytes of JSON. */
 function withinBytes(text: string, room: number): string {
@@ -159,7 +179,12 @@ async function counted(run: Run, planned: RunnableCall): Promise<Outcome> {
   // The mode may have changed since the answer came.
   if (forbids(run.mode, planned.tool) && !planned.byPerson) return failed(PLAN_MODE);
   state.toolCalls += 1;
-  if (planned.tool.execution === 'note') return keepNote(state, planned);
+  const outcome = await carryOut(run, planned);
+  return planned.changed ? { ...outcome, ranWith: planned.args } : outcome;
+}
+
+async function carryOut(run: Run, planned: RunnableCall): Promise<Outcome> {
+  if (planned.tool.execution === 'note') return keepNote(run.state, planned);
   const input = inputOf(run, planned, planned.args);
   if (planned.tool.execution === 'handoff') return handOver(run, planned.tool);
   if (planned.tool.execution === 'agent') return runChild(run, planned, input.call);

@@ -20,7 +20,15 @@ import {
   searchFiles,
   writeFile,
 } from 'everlap/tools';
-import { EverlapPlugin } from '../../src/worker.js';
+import {
+  aiSdk,
+  EverlapPlugin,
+  folderArtifacts,
+  folderStorage,
+  openaiChat,
+  openaiResponses,
+  s3Artifacts,
+} from 'everlap/worker';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 
@@ -108,6 +116,38 @@ describe('naming what is defined and the field', () => {
     expect(() => define({ foldr: '/srv' })).toThrow(DefinitionError);
     expect(() => define({ foldr: '/srv' })).toThrow(`Tool ${name} has no field "foldr"; its fields are `);
   });
+});
+
+test.each<[string, Untyped, string]>([
+  ['openaiChat', openaiChat, 'apiKey, apiKeyEnv, baseUrl, headers, organization, fetch, traits.'],
+  ['openaiResponses', openaiResponses, 'apiKey, apiKeyEnv, baseUrl, headers, organization, fetch, traits.'],
+  [
+    'aiSdk',
+    (options) => aiSdk(() => Promise.reject(new Error('unused')) as never, options),
+    'providerOptions, headers.',
+  ],
+  ['folderArtifacts', (options) => folderArtifacts('/srv', options), 'keepFor.'],
+  [
+    's3Artifacts',
+    (options) => s3Artifacts({ client: { send: () => Promise.resolve() }, bucket: 'b', ...options }),
+    'client, bucket, prefix.',
+  ],
+  ['folderStorage', (options) => folderStorage({ folder: '/srv', ...options }), 'folder, threshold.'],
+])('what a worker is made with: %s', (name, make, fields) => {
+  expect(() => make({})).not.toThrow();
+  // As another library spells it.
+  expect(() => make({ baseURL: 'http://127.0.0.1:8000/v1' })).toThrow(
+    `${name} has no field "baseURL"; its fields are ${fields}`,
+  );
+});
+
+test('a trait that there is not', () => {
+  const options = { traits: { alternates: true } } as object;
+  expect(() => openaiChat(options)).toThrow(
+    'openaiChat: traits has no field "alternates"; its fields are toolCallId, ',
+  );
+  expect(() => openaiResponses(options)).toThrow('openaiResponses: traits has no field "alternates"; its fields are ');
+  expect(() => openaiChat({ traits: { alternate: true } })).not.toThrow();
 });
 
 test('options that are no object are refused with a sentence too', () => {

@@ -5,7 +5,8 @@ import { once } from 'node:events';
 import { defineAgent } from 'everlap';
 import { EverlapClient, RunArgumentError, RunEndedError, RunNotFoundError } from 'everlap/client';
 import { gate, httpError, text } from 'everlap/testing';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createWorker } from 'everlap/worker';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startRig, type Rig } from '../support/rig.js';
 
 const plain = defineAgent({ name: 'plain', instructions: 'Answer once.', model: 'gpt-5-mini' });
@@ -23,6 +24,7 @@ beforeAll(async () => {
     },
   });
 });
+afterEach(() => vi.unstubAllEnvs());
 afterAll(() => rig.stop());
 
 const errorOf = (promise: Promise<unknown>): Promise<unknown> => promise.then(String, (error: unknown) => error);
@@ -119,17 +121,32 @@ describe('no server', () => {
     await once(server, 'close');
     const address = `127.0.0.1:${bound.port}`;
     const error = await errorOf(EverlapClient.connect({ address }));
-    expect((error as Error).message).toMatch(
-      new RegExp(
-        `^No Temporal server answers at ${address} \\(.*\\): start one with \`npx everlap dev\`, .*TEMPORAL_ADDRESS`,
-      ),
-    );
+    expect(error).toHaveProperty('message', expect.stringMatching(whyNot(address, 'the option address')));
+    vi.stubEnv('TEMPORAL_ADDRESS', address);
+    const worker = await errorOf(createWorker({ agents: [plain] }));
+    expect(worker).toHaveProperty('message', expect.stringMatching(whyNot(address, 'the option connection')));
   });
 
-  test('what is no address', async () => {
-    const error = await errorOf(EverlapClient.connect({ address: 'no address:at all' }));
-    expect((error as Error).message).toMatch(
-      /^"no address:at all" is no address of a Temporal server; it must look like/,
+  const whyNot = (address: string, option: string): RegExp =>
+    new RegExp(
+      `^No Temporal server answers at ${address} \\(.*\\): start one with .*, or name yours by ${option} or TEMPORAL_ADDRESS`,
+    );
+
+  test.each([
+    ['a client', () => EverlapClient.connect()],
+    ['a worker', () => createWorker({ agents: [plain] })],
+  ])('%s: what is no address, and an environment configuration that cannot be read', async (_, connect) => {
+    vi.stubEnv('TEMPORAL_ADDRESS', 'no address:at all');
+    expect(await errorOf(connect())).toHaveProperty(
+      'message',
+      expect.stringMatching(/^"no address:at all" is no address of a Temporal server; it must look like/),
+    );
+    vi.stubEnv('TEMPORAL_PROFILE', 'there-is-none');
+    expect(await errorOf(connect())).toHaveProperty(
+      'message',
+      expect.stringMatching(
+        /^Temporal's environment configuration cannot be read \(.*\); correct TEMPORAL_CONFIG_FILE/,
+      ),
     );
   });
 });

@@ -131,6 +131,10 @@ test('a tool that is not read-only waits for approval; its arguments are checked
   expect(
     await eventually(async () => (await run.state()).pending.find(({ callId }) => callId === 'plan')),
   ).toBeTruthy();
+  // A person's arguments are checked by the tool's schema as the model's are.
+  await expect(run.approve({ callId: 'plan', args: { message: 1 } })).rejects.toThrow(
+    /do not fit the tool everything__echo/,
+  );
   await run.deny({ callId: 'plan', reason: 'too secret' });
   expect(await run.result()).toMatchObject({ status: 'completed' });
   const results = resultsOf(await run.messages());
@@ -152,7 +156,8 @@ test('another worker goes on with what the run has pinned: it listed nothing, an
   await waiting(run);
   await first.stop();
   await rig.startWorker();
-  await run.approve('toggle');
+  await run.approve({ callId: 'toggle', args: {} });
+  expect((await run.state()).lastError ?? null).toBeNull();
   expect(await run.result()).toMatchObject({ status: 'completed' });
   expect(resultsOf(await run.messages())[0]).toMatch(/^Started simulated/);
   expect(completed(await eventsOf(rig.temporal, run.id), 'listMcpTools')).toBe(1);

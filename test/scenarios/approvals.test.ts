@@ -5,6 +5,7 @@ import type { RunHandle } from 'everlap/client';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { heldTool } from '../support/held-tool.js';
+import { validMessages } from '../support/conversation.js';
 import { eventually, startRig, type Rig } from '../support/rig.js';
 
 let rig: Rig;
@@ -127,6 +128,27 @@ test('changed arguments are run; those that do not fit are refused and the call 
   await run.approve({ callId: 'gated', args: { usd: 3 } });
   await run.result();
   expect(ran).toContain('pay 3');
+  // The model, which knows its own arguments only, is told.
+  const told = (await validMessages(run)).filter((message) => message.role === 'user' && message.kind === 'notice');
+  expect(told).toEqual([
+    {
+      role: 'user',
+      kind: 'notice',
+      text: 'A person has approved calls with other arguments than you gave. They ran with these:\npay (call gated): {"usd":3}',
+    },
+  ]);
+});
+
+test('no changes are told of calls that were approved as they are, or denied, or that did not run', async () => {
+  const gated = calls(['as_is', 'denied', 'late'].map((id) => ({ name: 'pay', arguments: { usd: 1 }, id })));
+  rig = await startRig({ script: [gated, text('Done.')], agent: { tools: [pay], limits: { toolCalls: 1 } } });
+  const run = await rig.start();
+  await waiting(run, 3);
+  await run.deny('denied');
+  await Promise.allSettled([run.approve('as_is'), run.approve({ callId: 'late', args: { usd: 2 } })]);
+  expect(await run.result()).toMatchObject({ toolCalls: 1 });
+  const told = (await validMessages(run)).filter((message) => message.role === 'user' && message.kind === 'notice');
+  expect(told).toEqual([]);
 });
 
 test('unknown ids, second decisions and the wrong verb are refused; the signal is ignored and noted', async () => {

@@ -4,7 +4,7 @@ import { call, text } from 'everlap/testing';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { eventsOf } from '../support/history.js';
-import { startRig, type Rig } from '../support/rig.js';
+import { eventually, startRig, type Rig } from '../support/rig.js';
 
 let rig: Rig;
 afterEach(() => rig.stop());
@@ -43,6 +43,29 @@ test('no local activity, whatever is asked; each has a summary', async () => {
     ['callModel', '"turn 2 · gpt-5-mini"'],
     ['checkOutput', '"form of the answer"'],
   ]);
+});
+
+const hung = (): Promise<boolean> => new Promise(() => undefined);
+
+test('a check that hangs holds up no cancel', async () => {
+  const waits = defineTool({
+    name: 'waits',
+    description: 'Waits.',
+    input: z.object({}),
+    approval: hung,
+    execute: () => '',
+  });
+  rig = await startRig({ agent: { tools: [waits] }, script: [call('waits')] });
+  const run = await rig.start();
+  await eventually(async () => {
+    const { raw } = await run.temporal.describe();
+    return raw.pendingActivities?.some(({ activityType }) => activityType?.name === 'checkCall');
+  }, 'the check');
+  await run.cancel();
+  expect(await run.result()).toMatchObject({ status: 'cancelled' });
+  const events = await eventsOf(rig.temporal, run.id);
+  // It was left behind, not waited for.
+  expect(events.filter((event) => event.activityTaskTimedOutEventAttributes)).toEqual([]);
 });
 
 test.each([

@@ -47,6 +47,32 @@ const removed: Record<string, Parameters<typeof of>[0]> = {
   'one that a function approves': { effects: 'none', approval: () => false },
 };
 
+test('a question about a tool that comes to a worker without it is asked again, until one has it', async () => {
+  const hold = gate();
+  const pay = of({ approval: () => false })('pay', () => 'paid');
+  rig = await startRig({
+    startWorker: false,
+    script: ({ messages }) =>
+      messages.some(({ role }) => role === 'tool') ? text('Done.') : call('pay', {}, { waitFor: hold }),
+  });
+  const first = await workerWith(pay);
+  const run = await rig.start();
+  await hold.reached;
+  await first.stop();
+  const without = await workerWith();
+  hold.open();
+  await eventually(async () => {
+    const events = await eventsOf(rig.temporal, run.id);
+    return events.some(({ activityTaskFailedEventAttributes: failed }) =>
+      failed?.failure?.message?.includes('tool.pay'),
+    );
+  }, 'an answer that it is not there');
+  await workerWith(pay);
+  await without.stop();
+  await run.result();
+  expect((await run.messages())[2]).toMatchObject({ role: 'tool', text: 'paid' });
+});
+
 describe('a tool that a deploy has removed', () => {
   test.each(Object.keys(removed))('%s: a result text, after a bounded time', async (kind) => {
     const hold = gate();

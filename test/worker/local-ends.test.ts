@@ -27,7 +27,7 @@ function activity(ends: LocalEnds, isLocal: boolean, work: () => Promise<string>
 const quick = (): Promise<string> => Promise.resolve('done');
 
 test('a local activity ends when no activation is under way', async () => {
-  const ends = new LocalEnds();
+  const ends = new LocalEnds(60_000);
   const busy = worker(2, 1, 0);
   ends.workerStarts(busy);
   expect(await activity(ends, true, quick)).toBe('done');
@@ -35,7 +35,7 @@ test('a local activity ends when no activation is under way', async () => {
 });
 
 test('one that fails does so too', async () => {
-  const ends = new LocalEnds();
+  const ends = new LocalEnds(60_000);
   const busy = worker(1, 0);
   ends.workerStarts(busy);
   await expect(activity(ends, true, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
@@ -43,7 +43,7 @@ test('one that fails does so too', async () => {
 });
 
 test('it looks at all workers that run, and at no others', async () => {
-  const ends = new LocalEnds();
+  const ends = new LocalEnds(60_000);
   const [gone, idle, busy] = [worker(1), worker(0), worker(1, 0)];
   ends.workerStarts(gone)();
   ends.workerStarts(idle);
@@ -53,13 +53,13 @@ test('it looks at all workers that run, and at no others', async () => {
 });
 
 test('a worker that is busy for ever does not hold it up for ever', async () => {
-  const ends = new LocalEnds();
+  const ends = new LocalEnds(20);
   ends.workerStarts(worker(1));
   expect(await activity(ends, true, quick)).toBe('done');
 });
 
 test('an ordinary activity waits for nothing', async () => {
-  const ends = new LocalEnds();
+  const ends = new LocalEnds(60_000);
   const busy = worker(1);
   ends.workerStarts(busy);
   expect(await activity(ends, false, quick)).toBe('done');
