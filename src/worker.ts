@@ -177,7 +177,7 @@ function buildIdOf(code: string): string {
   return `everlap+${createHash('sha256').update(code).digest('hex').slice(0, 12)}`;
 }
 
-async function connectTo(options: NativeConnectionOptions): Promise<NativeConnection> {
+async function connectNatively(options: NativeConnectionOptions): Promise<NativeConnection> {
   try {
     return await NativeConnection.connect(options);
   } catch (error) {
@@ -227,7 +227,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   const plugin = new EverlapPlugin(everlap);
   const versioned = deployment && { workerDeploymentOptions: deploymentOptions(deployment) };
   const environment = temporalEnvironment();
-  const own = connection === undefined ? await connectTo(environment.connectionOptions) : undefined;
+  const own = connection === undefined ? await connectNatively(environment.connectionOptions) : undefined;
   try {
     return await Worker.create({
       ...versioned,

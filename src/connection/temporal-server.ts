@@ -25,8 +25,10 @@ export function whyNoServer(address: string, error: unknown, option: string): st
   if (/Invalid address/.test(said)) {
     return `"${address}" is no address of a Temporal server; it must look like 127.0.0.1:7233.`;
   }
-  if (isGrpcServiceError(grpc) && REFUSALS.has(grpc.code)) {
-    return `The Temporal server at ${address} refuses the connection (${said}); check the API key and the certificates.`;
+  // A worker's connection has no codes, only words.
+  const refused = isGrpcServiceError(grpc) ? REFUSALS.has(grpc.code) : /permission ?denied|unauthenticated/i.test(said);
+  if (refused) {
+    return `The Temporal server at ${address} refuses the connection (${reason(said)}); check the API key and the certificates.`;
   }
   return (
     `No Temporal server answers at ${address} (${reason(said)}): start one with \`npx everlap dev\`, or name yours by ${option} ` +
@@ -37,7 +39,7 @@ export function whyNoServer(address: string, error: unknown, option: string): st
 /** What gRPC says of it is long. */
 function reason(said: string): string {
   if (/refused/i.test(said)) return 'the connection was refused';
-  if (/dns|resolve/i.test(said)) return 'its name is not known';
+  if (/dns error|name resolution|ENOTFOUND/i.test(said)) return 'its name is not known';
   if (/deadline/i.test(said)) return 'there was no answer in time';
   return said.replace(/\s+/g, ' ').slice(0, 200);
 }

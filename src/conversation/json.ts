@@ -8,6 +8,22 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Whether two values say the same, in whatever order their fields are. */
+export function isSame(one: Json, other: Json): boolean {
+  if (isList(one) || isList(other)) {
+    if (!isList(one) || !isList(other) || one.length !== other.length) return false;
+    return one.every((item, at) => isSame(item, other[at] ?? null));
+  }
+  if (!isJsonObject(one) || !isJsonObject(other)) return one === other;
+  const fields = Object.keys(one);
+  if (fields.length !== Object.keys(other).length) return false;
+  return fields.every((field) => Object.hasOwn(other, field) && isSame(one[field] ?? null, other[field] ?? null));
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
 /** Levels of what a model writes: far more than a schema has, and far less than what a stack can bear on any worker. */
 export const MAX_DEPTH = 100;
 

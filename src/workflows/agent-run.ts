@@ -53,8 +53,8 @@ export type RunAgentInput = Omit<AgentRunInput, 'carried' | 'parent'> & { readon
 
 /**
  * One agent run inside a team's own workflow, which keeps its own name and result. It takes over the signals, updates and
- * queries of a run, and never continues as new: keep it under some 300 turns (fewer with many
- * approvals), or start `agentRun` as a child.
+ * queries of a run, and never continues as new: keep it under some 300 turns (fewer with many approvals), or start `agentRun`
+ * as a child.
  * A workflow runs one at a time; from the second on, each has an `id`.
  * @returns the result of every ending but cancellation, which rejects as Temporal's own calls do.
  * @throws Error, failing the workflow task, for a second one at once or an `id` that was used.

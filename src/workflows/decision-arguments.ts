@@ -12,6 +12,8 @@ import { callName } from './decisions.js';
 const MAX_TEXT = 200_000;
 /** They are in the input of a check and of the call. */
 const MAX_ARGS_BYTES = 600_000;
+/** Of a rule, of which 200 are carried along. */
+const MAX_PATTERN_BYTES = 2000;
 
 export interface Remember {
   readonly tool?: string;
@@ -50,6 +52,9 @@ function parseRemember(value: unknown): Remember | Refused {
   if (Object.keys(others).length > 0) return { refused: `${help} It has no ${Object.keys(others).join(', ')}.` };
   if (tool !== undefined && typeof tool !== 'string') return { refused: help };
   if (args !== undefined && !isJsonObject(args)) return { refused: help };
+  if (args !== undefined && jsonBytes(args) > MAX_PATTERN_BYTES) {
+    return { refused: `remember.args has more than ${MAX_PATTERN_BYTES} bytes as JSON.` };
+  }
   if (uses !== undefined && !(typeof uses === 'number' && Number.isSafeInteger(uses) && uses >= 1))
     return { refused: help };
   let forMs: number | undefined;

@@ -5,13 +5,13 @@
  * moments than the run did, and the clock says something else: while such runs are replayed, nothing may depend on which is
  * first, or on what the time is then.
  */
-import { isCancellation, sleep } from '@temporalio/workflow';
+import { isCancellation, proxyActivities, sleep } from '@temporalio/workflow';
 import type { ToolSpec } from '../agents/spec.js';
 import { toolActivity, type CheckCallInput, type ToolInput, type ToolOutput } from '../agents/wire.js';
 import { readFailure } from './activity-failures.js';
 import { inputOf, isGone, MAX_UNREGISTERED, UNREGISTERED_WAIT_MS, type Outcome } from './run-call.js';
 import type { Run } from './run.js';
-import { areOrdinary, local, ordinary, type ShortOptions } from './short-activity.js';
+import { areOrdinary, called, local, ordinary, type ShortOptions } from './short-activity.js';
 import type { RunnableCall } from './tool-plan.js';
 
 /** `free`: it may run. `ask`: a person has to say so. `result`: it is not to run, and this is what the model reads. */
@@ -72,10 +72,15 @@ async function askAnyWorker(
     try {
       return await ordinary<CheckCallInput, ToolOutput>('checkCall', question, options);
     } catch (error) {
-      if (readFailure(error)?.kind !== 'unregistered' || offers >= MAX_UNREGISTERED) throw error;
+      if (readFailure(error)?.kind !== 'unregistered' || offers >= MAX_UNREGISTERED || isEnding(run)) throw error;
       await sleep(UNREGISTERED_WAIT_MS);
     }
   }
+}
+
+/** Nobody wants to know any more. */
+function isEnding({ ending, state }: Run): boolean {
+  return ending !== null || state.forceFinish !== null;
 }
 
 /** As an earlier version did, whose part of an execution is replayed. */
@@ -85,6 +90,6 @@ async function askOwnWorker(name: string, input: ToolInput, options: ShortOption
     return await local<ToolInput, ToolOutput>(toolActivity(name), gate, options);
   } catch (error) {
     if (readFailure(error)?.kind !== 'unregistered') throw error;
-    return ordinary<ToolInput, ToolOutput>(toolActivity(name), gate, options);
+    return called(toolActivity(name), gate, proxyActivities(options));
   }
 }

@@ -27,6 +27,7 @@ export async function handOver(run: Run, { name, agent }: ToolSpec): Promise<Out
     const { laps = null, session, output } = run.spec;
     const settings = { ...run.input.settings, limits, laps, session: session ? sessionOptions(session) : null };
     const form = output?.agent;
+    // Of the task it is only asked that there is one; all of it would be in history once more.
     successor.spec = await describe({
       agent: agent.name,
       task: oneLine(run.task, 100),

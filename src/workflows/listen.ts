@@ -31,10 +31,6 @@ import { isWaiting } from './waiting-calls.js';
 export function listen(run: Run): void {
   onBoth(run, api.steerSignal, api.steerUpdate, {
     parse: parseText,
-    check: () =>
-      run.state.forceFinish === null
-        ? undefined
-        : { refused: 'the run has been told to finish, and asks its model nothing more.' },
     handle: (entry) => {
       const taken = enqueue(run.state, 'steering', entry);
       return isRefused(taken) ? taken : { position: taken.position, turn: enteringTurn(run) };

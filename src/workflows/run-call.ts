@@ -30,8 +30,6 @@ export const UNREGISTERED_WAIT_MS = 2000;
 export interface Outcome {
   readonly text: string;
   readonly isError?: true;
-  /** Arguments that a person has put in the place of the model's. */
-  readonly ranWith?: JsonObject;
 }
 
 /** Runs a call; rejects only with a cancellation. */

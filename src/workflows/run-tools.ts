@@ -5,6 +5,7 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
 import { callsOf, toolResult } from '../conversation/conversation.js';
 import { cut, headAndTail } from '../conversation/cut-text.js';
+import { isSame, type JsonObject } from '../conversation/json.js';
 import type { ToolCall, ToolMessage } from '../conversation/message.js';
 import { escapedBytes } from '../conversation/json-bytes.js';
 import { decide, mayWait, USED_UP } from './approvals.js';
@@ -18,6 +19,7 @@ import { failed, inputOf, runCall, type Outcome } from './run-call.js';
 import { DeadlinePassed, type Run } from './run.js';
 import type { RunState } from './run-state.js';
 import { safePoint } from './safe-point.js';
+import { areOrdinary } from './short-activity.js';
 import { concurrencyOf, forbids, PLAN_MODE, planCalls, type PlannedCall, type RunnableCall } from './tool-plan.js';
 
 /** Bytes, as JSON, of all results of one turn together: they travel in one payload with the next model call. */
@@ -38,17 +40,18 @@ export interface TurnResults {
 export async function runTools(run: Run, answer: TurnAnswer): Promise<TurnResults> {
   const calls = callsOf(answer.message);
   const outcomes: Outcome[] = [];
+  const changes: string[] = [];
   const answers = answersIn(run, answer);
   const plan = planCalls(run.spec.tools, calls, answer.cut, run.mode).filter(({ call }) => !isAnswer(run, call));
   let given: Given | undefined;
   try {
-    if (plan.length > 0) await runPlan(run, plan, outcomes);
+    if (plan.length > 0) await runPlan(run, plan, outcomes, changes);
     if (answers.length > 0 && mayAnswer(run, plan)) given = await takeAnswers(run, answers, outcomes);
   } finally {
     closeCalls(run, calls, outcomes);
   }
   const results = run.state.conversation.messages.slice(-calls.length).filter((message) => message.role === 'tool');
-  tellChanges(run, calls, outcomes);
+  tellChanges(run, changes);
   return { results, ...(given && { given }) };
 }
 
@@ -61,7 +64,7 @@ function mayAnswer(run: Run, plan: readonly PlannedCall[]): boolean {
  * Calls that wait for a person hold up nobody; those that need nobody, and those that were approved, run with what runs
  * already, unless they or it are serial.
  */
-async function runPlan(run: Run, plan: readonly PlannedCall[], outcomes: Outcome[]): Promise<void> {
+async function runPlan(run: Run, plan: readonly PlannedCall[], outcomes: Outcome[], changes: string[]): Promise<void> {
   const waiting = plan.filter(isRunnable).filter(({ tool }) => mayWait(tool));
   const free = plan.filter((planned) => !waiting.some(({ index }) => index === planned.index));
   run.agentCallsToCome = plan.filter(isRunnable).filter(({ tool }) => tool.execution === 'agent').length;
@@ -81,12 +84,8 @@ async function runPlan(run: Run, plan: readonly PlannedCall[], outcomes: Outcome
         if (verdict.kind === 'result') outcomes[planned.index] = verdict;
         if (verdict.kind !== 'run') return;
         const { args, byPerson } = verdict;
-        await start({
-          ...planned,
-          args,
-          ...(byPerson && { byPerson }),
-          ...(args !== planned.args && { changed: true }),
-        });
+        if (!isSame(args, planned.args)) changes.push(changeOf(planned, args));
+        await start({ ...planned, args, ...(byPerson && { byPerson }) });
       });
       return allOf([...atOnce, ...decided]);
     });
@@ -113,16 +112,18 @@ export function closeCalls(
 }
 
 /** The model knows the arguments that it gave only, and would take the results for theirs. */
-function tellChanges(run: Run, calls: readonly ToolCall[], outcomes: readonly Outcome[]): void {
-  const changed = calls.flatMap(({ id, name }, index) => {
-    const ranWith = outcomes[index]?.ranWith;
-    return ranWith === undefined ? [] : [`${name} (call ${cut(id, 100)}): ${cut(JSON.stringify(ranWith), MAX_ARGS)}`];
-  });
-  if (changed.length === 0) return;
-  run.say({ role: 'user', kind: 'notice', text: `${CHANGED}\n${changed.join('\n')}` });
+function tellChanges(run: Run, changes: readonly string[]): void {
+  // An execution that an earlier version has made is replayed with the messages that it had.
+  if (changes.length > 0 && areOrdinary()) {
+    run.say({ role: 'user', kind: 'notice', text: `${CHANGED}\n${changes.join('\n')}` });
+  }
 }
 
-const CHANGED = 'A person has approved calls with other arguments than you gave. They ran with these:';
+const CHANGED = 'A person has approved calls with other arguments than you gave. With these:';
+
+function changeOf({ call }: RunnableCall, args: JsonObject): string {
+  return `${call.name} (call ${cut(call.id, 100)}): ${headAndTail(JSON.stringify(args), MAX_ARGS)}`;
+}
 
 /** Head and tail of a text, by about so many bytes of JSON. */
 function withinBytes(text: string, room: number): string {
@@ -179,12 +180,7 @@ async function counted(run: Run, planned: RunnableCall): Promise<Outcome> {
   // The mode may have changed since the answer came.
   if (forbids(run.mode, planned.tool) && !planned.byPerson) return failed(PLAN_MODE);
   state.toolCalls += 1;
-  const outcome = await carryOut(run, planned);
-  return planned.changed ? { ...outcome, ranWith: planned.args } : outcome;
-}
-
-async function carryOut(run: Run, planned: RunnableCall): Promise<Outcome> {
-  if (planned.tool.execution === 'note') return keepNote(run.state, planned);
+  if (planned.tool.execution === 'note') return keepNote(state, planned);
   const input = inputOf(run, planned, planned.args);
   if (planned.tool.execution === 'handoff') return handOver(run, planned.tool);
   if (planned.tool.execution === 'agent') return runChild(run, planned, input.call);

@@ -48,7 +48,7 @@ export function local<Input, Output>(name: string, input: Input, options: ShortO
   return called(name, input, proxyLocalActivities(rest));
 }
 
-async function called<Input, Output>(
+export async function called<Input, Output>(
   name: string,
   input: Input,
   activities: Activities<Input, Output>,

@@ -18,8 +18,6 @@ export type PlannedCall =
       readonly of: number;
       /** A person has said that it may run, whatever the mode. */
       readonly byPerson?: true;
-      /** `args` are not the model's: a person has changed them. */
-      readonly changed?: true;
     }
   | { readonly kind: 'refuse'; readonly index: number; readonly call: ToolCall; readonly text: string };
 

@@ -156,11 +156,13 @@ test('another worker goes on with what the run has pinned: it listed nothing, an
   await waiting(run);
   await first.stop();
   await rig.startWorker();
-  await run.approve({ callId: 'toggle', args: {} });
-  expect((await run.state()).lastError ?? null).toBeNull();
+  await run.approve({ callId: 'toggle', args: { loud: true } });
   expect(await run.result()).toMatchObject({ status: 'completed' });
   expect(resultsOf(await run.messages())[0]).toMatch(/^Started simulated/);
-  expect(completed(await eventsOf(rig.temporal, run.id), 'listMcpTools')).toBe(1);
+  const events = await eventsOf(rig.temporal, run.id);
+  expect(completed(events, 'listMcpTools')).toBe(1);
+  // The call's, and that of the changed arguments, by the worker that has listed nothing.
+  expect(completed(events, 'checkCall')).toBe(2);
 });
 
 test('the server is killed while a tool runs: a result text, and the next call finds it again', async () => {

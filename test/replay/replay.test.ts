@@ -4,7 +4,7 @@
  */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { temporal } from '@temporalio/proto';
@@ -51,6 +51,8 @@ describe('a run that was made now replays', () => {
 describe.skipIf(RECORDING)('a run that an earlier version made replays', async () => {
   const files = (await readdir(FOLDER, { recursive: true })).filter((file) => file.endsWith('.json'));
   test('there is one of every kind', async () => {
+    const folders = new Set(files.map((file) => dirname(file)));
+    expect([...folders].sort()).toEqual(['1-local-questions', basename(NEWEST)]);
     const kinds = new Set((await readdir(NEWEST)).map((file) => idOf(file)));
     expect([...kinds].sort()).toEqual(Object.keys(KINDS).sort());
   });

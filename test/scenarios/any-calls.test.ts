@@ -71,16 +71,23 @@ const anyRun: fc.Arbitrary<AnyRun> = fc.record({
  */
 async function meddleWith(run: RunHandle, { calls: all, meddle }: AnyRun): Promise<void> {
   const asking = all.flatMap(({ kind }, n) => (kind.startsWith('asks') || kind === 'gate_asks' ? [`call_${n}`] : []));
-  const decide = (callId: string): Promise<unknown> =>
-    eventually(() => run.approve(callId).then(() => true), `the approval of ${callId} in ${run.id}`, 60_000);
-  const steer = async (): Promise<void> => {
-    for (const _ of asking) await run.temporal.signal('steer', 'Go on.').catch(() => undefined);
-  };
+  /** Answers where it has paused, among the calls; or where it has ended before that. */
   const pause = async (): Promise<void> => {
-    await run.temporal.signal('pause').catch(() => undefined);
+    await run.pause().catch(() => undefined);
     await run.resume().catch(() => undefined);
   };
-  await Promise.all([...asking.map(decide), meddle === 'steer' && steer(), meddle === 'pause' && pause()]);
+  const decide = async (callId: string): Promise<void> => {
+    await eventually(() => run.approve(callId).then(() => true, isDecided), `the approval of ${callId}`, 60_000);
+    if (meddle === 'steer') await run.temporal.signal('steer', 'Go on.').catch(() => undefined);
+    if (meddle === 'pause') await pause();
+  };
+  if (meddle === 'pause') await pause();
+  await Promise.all(asking.map(decide));
+}
+
+/** It was taken, and its answer lost. Any other refusal: it does not wait yet. */
+function isDecided(error: unknown): boolean {
+  return /decided or closed already/.test(String(error));
 }
 
 test(`${RUNS} runs`, async () => {

@@ -134,7 +134,7 @@ test('changed arguments are run; those that do not fit are refused and the call 
     {
       role: 'user',
       kind: 'notice',
-      text: 'A person has approved calls with other arguments than you gave. They ran with these:\npay (call gated): {"usd":3}',
+      text: 'A person has approved calls with other arguments than you gave. With these:\npay (call gated): {"usd":3}',
     },
   ]);
 });
@@ -145,7 +145,10 @@ test('no changes are told of calls that were approved as they are, or denied, or
   const run = await rig.start();
   await waiting(run, 3);
   await run.deny('denied');
-  await Promise.allSettled([run.approve('as_is'), run.approve({ callId: 'late', args: { usd: 2 } })]);
+  await Promise.allSettled([
+    run.approve({ callId: 'as_is', args: { usd: 1 } }),
+    run.approve({ callId: 'late', args: { usd: 2 } }),
+  ]);
   expect(await run.result()).toMatchObject({ toolCalls: 1 });
   const told = (await validMessages(run)).filter((message) => message.role === 'user' && message.kind === 'notice');
   expect(told).toEqual([]);

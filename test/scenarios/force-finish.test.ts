@@ -83,24 +83,6 @@ async function isAskedToStop(run: RunHandle): Promise<void> {
   }, 'the end of retries');
 }
 
-test('steering after it: the update is refused, the signal comes back in the result', async () => {
-  const { held, step } = streaming();
-  rig = await startRig({ script: [step] });
-  const run = await rig.start();
-  await held.reached;
-  await run.forceFinish();
-  await expect(run.steer('Look at March.')).rejects.toThrow(
-    'steer was refused: the run has been told to finish, and asks its model nothing more.',
-  );
-  await run.temporal.signal('steer', 'Look at April.');
-  held.open();
-  const { status, unconsumedSteering } = await run.result();
-  expect({ status, unconsumedSteering }).toEqual({
-    status: 'stopped',
-    unconsumedSteering: [{ kind: 'steer', text: 'Look at April.' }],
-  });
-});
-
 const streaming = () => {
   const held = gate();
   return {

@@ -67,8 +67,8 @@ test('a question about a tool that comes to a worker without it is asked again, 
       failed?.failure?.message?.includes('tool.pay'),
     );
   }, 'an answer that it is not there');
-  await workerWith(pay);
   await without.stop();
+  await workerWith(pay);
   await run.result();
   expect((await run.messages())[2]).toMatchObject({ role: 'tool', text: 'paid' });
 });

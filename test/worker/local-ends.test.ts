@@ -53,7 +53,7 @@ test('it looks at all workers that run, and at no others', async () => {
 });
 
 test('a worker that is busy for ever does not hold it up for ever', async () => {
-  const ends = new LocalEnds(20);
+  const ends = new LocalEnds();
   ends.workerStarts(worker(1));
   expect(await activity(ends, true, quick)).toBe('done');
 });
