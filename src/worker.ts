@@ -5,12 +5,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { LOCAL_TARGET } from '@temporalio/client';
 import { SimplePlugin } from '@temporalio/plugin';
 import {
   type BundleOptions,
-  NativeConnection,
-  type NativeConnectionOptions,
+  type NativeConnection,
   Runtime,
   Worker,
   type LogLevel,
@@ -25,12 +23,13 @@ import { DEFAULT_TASK_QUEUE } from './agents/define-agent.js';
 import { defineConfig, mcpServersOf, type ConfigOptions } from './agents/define-config.js';
 import type { ArtifactStore } from './artifacts/artifact-store.js';
 import { folderArtifacts } from './artifacts/folder-artifacts.js';
-import { temporalEnvironment, whyNoServer } from './connection/temporal-server.js';
+import { temporalEnvironment } from './connection/temporal-server.js';
 import { McpPool } from './mcp/pool.js';
 import { checkSdk } from './mcp/sdk.js';
 import { cachedRuns } from './storage/cached-runs.js';
 import { checkOneProtobuf } from './storage/one-protobuf.js';
 import { openaiChat } from './models/openai-chat.js';
+import { connectNatively } from './worker/connect.js';
 import { deploymentOptions, type DeploymentOptions } from './worker/deployment.js';
 import { LocalEnds } from './worker/local-ends.js';
 import { sweepDaily } from './worker/sweep-daily.js';
@@ -177,15 +176,6 @@ function buildIdOf(code: string): string {
   return `everlap+${createHash('sha256').update(code).digest('hex').slice(0, 12)}`;
 }
 
-async function connectNatively(options: NativeConnectionOptions): Promise<NativeConnection> {
-  try {
-    return await NativeConnection.connect(options);
-  } catch (error) {
-    const address = options.address ?? LOCAL_TARGET;
-    throw new Error(whyNoServer(address, error, 'the option connection'), { cause: error });
-  }
-}
-
 /** Closes the connection that was made for a worker, when the worker has ended. */
 function closing(connection: NativeConnection): WorkerPlugin {
   return {
@@ -227,7 +217,10 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   const plugin = new EverlapPlugin(everlap);
   const versioned = deployment && { workerDeploymentOptions: deploymentOptions(deployment) };
   const environment = temporalEnvironment();
-  const own = connection === undefined ? await connectNatively(environment.connectionOptions) : undefined;
+  const own =
+    connection === undefined
+      ? await connectNatively(environment.connectionOptions, 'the option connection')
+      : undefined;
   try {
     return await Worker.create({
       ...versioned,

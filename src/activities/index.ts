@@ -77,7 +77,7 @@ export function createActivities(dependencies: ActivityDependencies): (theirs: o
     callModel: (input: CallModelInput) => callModel({ provider, cache, shutdown: shutdown() }, input),
     compactConversation: (input: CompactInput) => compactConversation({ provider, cache, shutdown: shutdown() }, input),
     checkCall: (input: unknown) => checkCall((type, call) => tools[type]?.(call) ?? mcpTool(type, call), input),
-    checkOutput: (input: CheckOutputInput) => checkOutput(agentsByName(agents), input),
+    checkOutput: (input: CheckOutputInput) => checkOutput(describe.agents, input),
     verifyWorkspace: (input: VerifyInput) => verifyWorkspace(workspaces, input),
     ...(mcp.names.length > 0 && { listMcpTools: (input: unknown) => listMcpTools(mcpTools, input) }),
     ...tools,

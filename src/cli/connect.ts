@@ -4,12 +4,11 @@ import type { ClientConnectConfig } from '@temporalio/envconfig';
 import type { ConfigOptions } from '../agents/define-config.js';
 import { connectTo } from '../client/connect.js';
 import { EverlapClient } from '../client/everlap-client.js';
-import { temporalEnvironment, whyNoServer } from '../connection/temporal-server.js';
-import { CliError } from './cli-error.js';
+import { temporalEnvironment } from '../connection/temporal-server.js';
 import type { CommonFlags } from './options.js';
 
 const DEFAULT_ADDRESS = '127.0.0.1:7233';
-const OPTION = '--address HOST:PORT';
+export const ADDRESS_OPTION = '--address HOST:PORT';
 const CONNECT_MS = 5_000;
 
 /** Which server, and how it is spoken to. */
@@ -22,21 +21,13 @@ export interface Target {
 
 /** An option replaces only what it names; the rest stays as the environment has it (as in the `temporal` command). */
 export function targetOf(flags: CommonFlags): Target {
-  const { connectionOptions, namespace } = environment();
+  const { connectionOptions, namespace } = temporalEnvironment();
   const { address, ...how } = connectionOptions;
   return {
     address: flags.address ?? address ?? DEFAULT_ADDRESS,
     namespace: flags.namespace ?? namespace ?? 'default',
     how,
   };
-}
-
-function environment(): ClientConnectConfig {
-  try {
-    return temporalEnvironment();
-  } catch (error) {
-    throw asCliError(error);
-  }
 }
 
 /** A client that is connected, and what it is connected to. */
@@ -48,14 +39,17 @@ export interface Session {
 
 /**
  * Connects, calls `use`, and closes the connection. Who reads a run's payloads needs the config's storage for large ones.
- * @throws CliError where no server answers within 5 seconds.
+ * @throws Error where no server answers within 5 seconds.
  */
 export async function withSession<T>(
   flags: CommonFlags & Pick<ConfigOptions, 'externalStorage'>,
   use: (session: Session) => Promise<T>,
 ): Promise<T> {
   const target = targetOf(flags);
-  const connection = await connect(target);
+  const connection = await connectTo(
+    { ...target.how, address: target.address, connectTimeout: CONNECT_MS },
+    ADDRESS_OPTION,
+  );
   try {
     const { taskQueue, externalStorage } = flags;
     const dataConverter = externalStorage && { externalStorage };
@@ -64,21 +58,4 @@ export async function withSession<T>(
   } finally {
     await connection.close();
   }
-}
-
-async function connect({ address, how }: Target): Promise<Connection> {
-  try {
-    return await connectTo({ ...how, address, connectTimeout: CONNECT_MS }, OPTION);
-  } catch (error) {
-    throw asCliError(error);
-  }
-}
-
-export function noServer(address: string, error: unknown): CliError {
-  return new CliError(whyNoServer(address, error, OPTION), { cause: error });
-}
-
-/** Its message is a sentence already. */
-function asCliError(error: unknown): CliError {
-  return new CliError(error instanceof Error ? error.message : String(error), { cause: error });
 }

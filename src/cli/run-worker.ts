@@ -1,10 +1,16 @@
 /** What `everlap worker` does: connects, runs the config's agents, and stops in order. */
-import { GracefulShutdownPeriodExpiredError, NativeConnection, type LogLevel, type Worker } from '@temporalio/worker';
+import {
+  GracefulShutdownPeriodExpiredError,
+  type LogLevel,
+  type NativeConnection,
+  type Worker,
+} from '@temporalio/worker';
+import { connectNatively } from '../worker/connect.js';
 import { createWorker, type DeploymentOptions } from '../worker.js';
 import { apiKeyNote } from './api-key-note.js';
 import { CliError } from './cli-error.js';
 import { configNeeded, loadConfig } from './config-file.js';
-import { noServer, targetOf, type Target } from './connect.js';
+import { ADDRESS_OPTION, targetOf, type Target } from './connect.js';
 import { count } from './figures.js';
 import type { CommonFlags } from './options.js';
 import { note, printLine } from './output.js';
@@ -70,9 +76,7 @@ function deploymentOf({ deployment, buildId }: WorkerFlags): DeploymentOptions |
 
 /** Checks the namespace, too: the SDK's own refusal is a page long. */
 async function connect({ address, namespace, how }: Target): Promise<NativeConnection> {
-  const connection = await NativeConnection.connect({ ...how, address }).catch((error: unknown) => {
-    throw noServer(address, error);
-  });
+  const connection = await connectNatively({ ...how, address }, ADDRESS_OPTION);
   await connection.workflowService.describeNamespace({ namespace });
   return connection;
 }

@@ -97,7 +97,8 @@ export class EverlapClient {
   /**
    * A client with a connection of its own, by Temporal's environment configuration (profiles, TEMPORAL_ADDRESS, API key,
    * mTLS) unless told otherwise. Close it when done.
-   * @throws Error where no server answers within 10 seconds, the environment configuration cannot be read, or external storage cannot work as the packages are installed.
+   * @throws Error where no server answers within 10 seconds, the environment configuration cannot be read, or external storage
+   * cannot work as the packages are installed.
    */
   static async connect(options: ConnectOptions = {}): Promise<EverlapClient> {
     const { externalStorage } = options;

@@ -5,6 +5,7 @@
  * replay any more (SDK 1.24: `prepare_complete_resp` in the core's managed_run.rs). This makes it rare, not impossible:
  * Everlap's own questions are ordinary activities for that reason.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptors, WorkerInterceptors, WorkerStatus } from '@temporalio/worker';
 
@@ -48,15 +49,11 @@ export class LocalEnds {
 
   private async quiet(): Promise<void> {
     const giveUpAt = performance.now() + this.mostMs;
-    await afterMs(FIRST_LOOK_MS);
-    while (this.isBusy() && performance.now() < giveUpAt) await afterMs(LOOK_MS);
+    await sleep(FIRST_LOOK_MS);
+    while (this.isBusy() && performance.now() < giveUpAt) await sleep(LOOK_MS);
   }
 
   private isBusy(): boolean {
     return [...this.workers].some((worker) => worker.getStatus().numInFlightWorkflowActivations > 0);
   }
-}
-
-function afterMs(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -2,7 +2,7 @@
  * One tool call as an activity: how it is scheduled, and what its failure means. A call that ran is never run again
  * unless its tool's effects allow it; where nobody knows whether it ran, that is what the model is told.
  */
-import { CancellationScope, isCancellation, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
+import { isCancellation, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
 import type { ToolCallInfo } from '../agents/define-tool.js';
 import type { ToolSpec } from '../agents/spec.js';
 import {
@@ -20,9 +20,10 @@ import { shortHash } from '../conversation/short-hash.js';
 import { readFailure, type FailedActivity } from './activity-failures.js';
 import { toolSummary } from './presentation.js';
 import type { Run } from './run.js';
+import { called, isCancelledByOthers } from './short-activity.js';
 import type { RunnableCall } from './tool-plan.js';
 
-/** Times that a `once` tool, or a question about any, is offered again to workers, after one that did not know it (a deploy under way). */
+/** Times that a `once` tool, or a question about any, is offered to workers: one may not know it (a deploy under way). */
 export const MAX_UNREGISTERED = 5;
 export const UNREGISTERED_WAIT_MS = 2000;
 
@@ -115,9 +116,7 @@ function schedule(run: Run, tool: ToolSpec, input: ToolInput): Promise<ToolOutpu
     tool.execution === 'local'
       ? proxyLocalActivities<Activities>(options)
       : proxyActivities<Activities>({ ...options, heartbeatTimeout: run.spec.heartbeatTimeoutMs });
-  const activity = activities[toolActivity(tool.name)];
-  if (activity === undefined) throw new Error(`There is no activity for the tool ${tool.name}.`);
-  return activity(input);
+  return called(toolActivity(tool.name), input, activities);
 }
 
 /** Whether it is known what the call did. A tool that changes nothing, or the same twice, has no secret to keep. */
@@ -148,10 +147,9 @@ async function reconcile(
 }
 
 function failureOf({ execution }: ToolSpec, error: unknown): FailedActivity {
-  // Cancelled by somebody else than this run: a worker in another language, an operator. Not so a local activity: when it is
-  // replayed, its end comes before the timer that has cancelled it.
-  const isForeign = execution !== 'local' && isCancellation(error) && !CancellationScope.current().consideredCancelled;
-  if (isForeign) return { kind: 'threw', type: 'Cancelled', message: 'it was cancelled' };
+  // A local activity cannot tell by whom: when it is replayed, its end comes before the timer that has cancelled it.
+  if (execution !== 'local' && isCancelledByOthers(error))
+    return { kind: 'threw', type: 'Cancelled', message: 'it was cancelled' };
   const failure = isCancellation(error) ? null : readFailure(error);
   if (failure === null) throw error;
   return failure;

@@ -37,10 +37,14 @@ export async function ordinary<Input, Output>(name: string, input: Input, option
     // Nobody waits for the answer to a question of a run that is cancelled, or past its deadline.
     return await called(name, input, proxyActivities({ ...options, cancellationType: 'TRY_CANCEL' }));
   } catch (error) {
-    if (!isCancellation(error) || CancellationScope.current().consideredCancelled) throw error;
-    // By somebody else than this run: an operator, the code that was asked.
+    if (!isCancelledByOthers(error)) throw error;
     throw ApplicationFailure.create({ type: 'Cancelled', message: 'it was cancelled' });
   }
+}
+
+/** By somebody else than this run: an operator, the code that was asked, a worker in another language. */
+export function isCancelledByOthers(error: unknown): boolean {
+  return isCancellation(error) && !CancellationScope.current().consideredCancelled;
 }
 
 export function local<Input, Output>(name: string, input: Input, options: ShortOptions): Promise<Output> {
@@ -48,7 +52,8 @@ export function local<Input, Output>(name: string, input: Input, options: ShortO
   return called(name, input, proxyLocalActivities(rest));
 }
 
-export async function called<Input, Output>(
+/** Calls the activity of this name, which only strings tell. */
+export function called<Input, Output>(
   name: string,
   input: Input,
   activities: Activities<Input, Output>,

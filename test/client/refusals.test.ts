@@ -121,7 +121,7 @@ describe('no server', () => {
 
   const whyNot = (address: string, option: string): RegExp =>
     new RegExp(
-      `^No Temporal server answers at ${address} \\(.*\\): start one with .*, or name yours by ${option} or TEMPORAL_ADDRESS`,
+      `^No Temporal server answers at ${address} \\(.*\\): start one with \`npx everlap dev\`, or name yours by ${option} or TEMPORAL_ADDRESS`,
     );
 
   test.each([

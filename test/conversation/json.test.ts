@@ -1,3 +1,4 @@
+/** When two values of JSON say the same. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isSame, type Json } from '../../src/conversation/json.js';

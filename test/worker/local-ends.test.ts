@@ -1,3 +1,4 @@
+/** Local activities end in a quiet moment of their workers, and wait for none for ever. */
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { defineTool } from 'everlap';
